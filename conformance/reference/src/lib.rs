@@ -1,0 +1,1 @@
+//! A strict MCP reference server for both eras.

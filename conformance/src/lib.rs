@@ -1,0 +1,1 @@
+//! Checks any MCP server against the specification, clause by clause.

@@ -1,0 +1,2 @@
+//! The `mcp-hil` command.
+fn main() {}

@@ -1,0 +1,1 @@
+//! Drives MCP devices: client on both eras, transcripts, replay, reports.
