@@ -1,1 +1,64 @@
-//! A strict MCP reference server for both eras.
+//! A strict MCP reference server for both eras, over HTTP and stdio.
+//!
+//! It keeps the contract in `fixtures/contract` and shares no code with the firmware that keeps it too: where the
+//! two differ, one of them is wrong. [`Server::answer`] is a function from a request to a response; only
+//! [`serve_http`] and [`serve_stdio`] do I/O.
+
+mod cursor;
+mod dispatch;
+mod http;
+mod json;
+mod jsonrpc;
+mod state;
+mod stdio;
+mod tools;
+mod validate;
+
+pub use http::serve_http;
+pub use stdio::serve_stdio;
+
+use state::State;
+use std::num::NonZeroUsize;
+use tools::Tool;
+
+/// What can be chosen about a server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Tools on one page of `tools/list`; the contract has 4.
+    pub page_size: NonZeroUsize,
+    /// Largest message in bytes: a larger body is answered 413, a larger line over stdio -32600. The contract has
+    /// 16384.
+    pub body_limit: usize,
+    /// Host names that `Host` may carry besides IP literals and `localhost`, without a port.
+    pub names: Vec<String>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        let page_size = const { NonZeroUsize::new(4).expect("4 is not 0") };
+        Self {
+            page_size,
+            body_limit: 16384,
+            names: Vec::new(),
+        }
+    }
+}
+
+/// The server: its tools and the state of its simulated board.
+#[derive(Debug)]
+pub struct Server {
+    options: Options,
+    tools: Vec<Tool>,
+    state: State,
+}
+
+impl Server {
+    /// A server whose board has just started.
+    pub fn new(options: Options) -> Self {
+        Self {
+            options,
+            tools: tools::catalogue(),
+            state: State::start(),
+        }
+    }
+}

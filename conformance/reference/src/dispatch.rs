@@ -1,0 +1,181 @@
+//! From the bytes of a message to the answer: which era it belongs to, and what becomes of it.
+
+mod legacy;
+mod modern;
+
+use crate::json::Json;
+use crate::jsonrpc::{Error, Kind, Message, Request, RequestId, response};
+use crate::{Server, tools};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use std::sync::atomic::AtomicBool;
+
+/// Largest answer of a tool, as JSON-RPC text in bytes.
+const MAX_ANSWER: usize = 16384;
+
+const SERVER_NAME: &str = "mcp-hil-device";
+const SERVER_TITLE: &str = "MCP HIL device";
+const INSTRUCTIONS: &str = "Microcontroller board with an LED, sensors and a log. \
+                            Call device_info to see which board answers.";
+/// Revisions that begin with `initialize`, newest first.
+const LEGACY: [&str; 2] = ["2025-11-25", "2025-06-18"];
+/// The revision whose requests say it themselves.
+const MODERN: &str = "2026-07-28";
+const META_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+
+/// What came with the message besides its bytes.
+pub(crate) enum Transport<'a> {
+    Http(&'a HeaderMap),
+    /// Whether this stream has seen a successful `initialize`.
+    Stdio {
+        initialized: &'a AtomicBool,
+    },
+}
+
+/// What the transport sends back.
+#[derive(Debug)]
+pub(crate) enum Reply {
+    /// Nothing but an acknowledgement: there is no JSON-RPC answer to a notification or a response.
+    Accepted,
+    /// One JSON-RPC response; over HTTP with this status.
+    Message { status: StatusCode, text: String },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Era {
+    Legacy,
+    Modern,
+}
+
+/// Answers one message.
+pub(crate) fn handle(server: &Server, body: &[u8], transport: &Transport<'_>) -> Reply {
+    let message = match Json::read(body) {
+        Ok(json) => Message::read(json),
+        Err(error) => Err((None, error.into())),
+    };
+    let (message, era) = match message.and_then(|message| Ok((era(&message, transport)?, message))) {
+        Ok((era, message)) => (message, era),
+        Err((id, error)) => {
+            if id.is_some() {
+                server.state.count(true);
+            }
+            return reply(Era::Legacy, id.as_ref(), &Err(error));
+        }
+    };
+    match message {
+        Message::Request(request) => respond(server, era, &request, transport),
+        Message::Response if era == Era::Modern => {
+            let reason = format!("a {MODERN} client sends no responses");
+            reply(era, None, &Err(Error::new(Kind::InvalidRequest, reason)))
+        }
+        Message::Notification { .. } | Message::Response => Reply::Accepted,
+    }
+}
+
+fn respond(server: &Server, era: Era, request: &Request, transport: &Transport<'_>) -> Reply {
+    let outcome = match era {
+        Era::Legacy => legacy::answer(server, request, transport),
+        Era::Modern => modern::answer(server, request, transport),
+    };
+    server.state.count(outcome.is_err());
+    let finish = |result| {
+        if era == Era::Modern {
+            modern::complete(result)
+        } else {
+            result
+        }
+    };
+    let answer = reply(era, Some(&request.id), &outcome.map(finish));
+    match &answer {
+        Reply::Message { text, .. } if text.len() > MAX_ANSWER && request.method == "tools/call" => {
+            reply(era, Some(&request.id), &Ok(finish(tools::too_large(MAX_ANSWER))))
+        }
+        _ => answer,
+    }
+}
+
+/// Which era a message belongs to. A legacy version header that this server doesn't have is an error.
+fn era(message: &Message, transport: &Transport<'_>) -> Result<Era, (Option<RequestId>, Error)> {
+    let (id, params) = match message {
+        Message::Request(request) => (Some(&request.id), Some(&request.params)),
+        Message::Notification { params } => (None, Some(params)),
+        Message::Response => (None, None),
+    };
+    if params
+        .and_then(|params| params.get("_meta")?.get(META_VERSION))
+        .is_some()
+    {
+        return Ok(Era::Modern);
+    }
+    let Transport::Http(headers) = transport else {
+        return Ok(Era::Legacy);
+    };
+    let versions: Vec<_> = headers
+        .get_all("mcp-protocol-version")
+        .iter()
+        .map(HeaderValue::as_bytes)
+        .collect();
+    match versions[..] {
+        [] => Ok(Era::Legacy),
+        [version] if version == MODERN.as_bytes() => Ok(Era::Modern),
+        [version] if LEGACY.iter().any(|known| known.as_bytes() == version) => Ok(Era::Legacy),
+        _ => {
+            let got = versions
+                .iter()
+                .map(|version| String::from_utf8_lossy(version))
+                .collect::<Vec<_>>()
+                .join(", ");
+            let message = format!(
+                "unsupported MCP-Protocol-Version: {got}; this server has {}",
+                supported()
+            );
+            Err((id.cloned(), Error::new(Kind::InvalidRequest, message)))
+        }
+    }
+}
+
+/// Every revision, newest first.
+fn supported() -> Json {
+    std::iter::once(MODERN).chain(LEGACY).map(Json::from).collect()
+}
+
+fn capabilities() -> Json {
+    Json::object([("tools", Json::object([]))])
+}
+
+fn server_info() -> Json {
+    let version = env!("CARGO_PKG_VERSION");
+    Json::object([
+        ("name", SERVER_NAME.into()),
+        ("title", SERVER_TITLE.into()),
+        ("version", version.into()),
+    ])
+}
+
+fn method_not_found(method: &str) -> Error {
+    Error::new(Kind::MethodNotFound, format!("no method {}", Json::from(method)))
+}
+
+fn reply(era: Era, id: Option<&RequestId>, outcome: &Result<Json, Error>) -> Reply {
+    let status = match outcome {
+        Ok(_) => StatusCode::OK,
+        Err(error) => match (error.kind, era) {
+            (Kind::MethodNotFound, Era::Modern) => StatusCode::NOT_FOUND,
+            // A legacy client reads 404 as "session gone".
+            (Kind::MethodNotFound | Kind::InvalidParams, _) => StatusCode::OK,
+            _ => StatusCode::BAD_REQUEST,
+        },
+    };
+    Reply::Message {
+        status,
+        text: response(id, outcome),
+    }
+}
+
+/// The answer to a message that was too long to be read.
+pub(crate) fn oversized(limit: usize) -> Reply {
+    let error = Error::new(
+        Kind::InvalidRequest,
+        format!("the message is larger than {limit} bytes"),
+    );
+    reply(Era::Legacy, None, &Err(error))
+}

@@ -1,0 +1,149 @@
+//! Revision 2026-07-28: every request says its version and the client's capabilities in `_meta`.
+
+use super::{
+    INSTRUCTIONS, META_VERSION, MODERN, Transport, capabilities, method_not_found, server_info, supported,
+};
+use crate::json::Json;
+use crate::jsonrpc::{Error, Kind, Request};
+use crate::{Server, tools};
+use axum::http::HeaderMap;
+use base64::prelude::{BASE64_STANDARD, Engine};
+
+const META_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+const META_SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
+/// How long a client may keep a list, in milliseconds.
+const TTL_MS: u64 = 60_000;
+
+pub(super) fn answer(server: &Server, request: &Request, transport: &Transport<'_>) -> Result<Json, Error> {
+    let version = version(&request.params)?;
+    if let Transport::Http(headers) = transport {
+        check_headers(headers, version, request)?;
+    }
+    if version != MODERN {
+        let data = Json::object([("supported", supported()), ("requested", version.into())]);
+        let message = format!("unsupported protocol version {}", Json::from(version));
+        return Err(Error {
+            kind: Kind::UnsupportedVersion,
+            message,
+            data: Some(data),
+        });
+    }
+    match &*request.method {
+        "server/discover" => Ok(cacheable(Json::object([
+            ("supportedVersions", supported()),
+            ("capabilities", capabilities()),
+            ("instructions", INSTRUCTIONS.into()),
+        ]))),
+        "tools/list" => tools::list(server, &request.params).map(cacheable),
+        "tools/call" => tools::call(server, &request.params),
+        method => Err(method_not_found(method)),
+    }
+}
+
+/// Adds what every modern result has.
+pub(super) fn complete(result: Json) -> Json {
+    let meta = Json::object([(META_SERVER_INFO, server_info())]);
+    result.with("resultType", "complete".into()).with("_meta", meta)
+}
+
+/// 2026-07-28, server/utilities/caching.
+fn cacheable(result: Json) -> Json {
+    result
+        .with("ttlMs", TTL_MS.into())
+        .with("cacheScope", "public".into())
+}
+
+/// The version a request names, once all that `_meta` must have is there (2026-07-28, basic, `_meta`).
+fn version(params: &Json) -> Result<&str, Error> {
+    let missing = |name: &str, what: &str| {
+        Error::new(
+            Kind::InvalidMeta,
+            format!("params._meta[\"{name}\"] must be {what} in every request"),
+        )
+    };
+    let member = |name: &str| params.get("_meta").and_then(|meta| meta.get(name));
+    let version = member(META_VERSION)
+        .and_then(Json::as_str)
+        .ok_or_else(|| missing(META_VERSION, "a string"))?;
+    let capabilities = member(META_CAPABILITIES).and_then(Json::as_object);
+    capabilities.ok_or_else(|| missing(META_CAPABILITIES, "an object"))?;
+    Ok(version)
+}
+
+/// The headers must repeat what the body says (2026-07-28, basic/transports/streamable-http, Server Validation).
+fn check_headers(headers: &HeaderMap, version: &str, request: &Request) -> Result<(), Error> {
+    check_header(headers, "MCP-Protocol-Version", Some(version))?;
+    check_header(headers, "Mcp-Method", Some(&request.method))?;
+    if request.method == "tools/call" {
+        check_header(
+            headers,
+            "Mcp-Name",
+            request.params.get("name").and_then(Json::as_str),
+        )?;
+    }
+    Ok(())
+}
+
+fn check_header(headers: &HeaderMap, name: &str, body: Option<&str>) -> Result<(), Error> {
+    let mismatch = |reason: String| Error::new(Kind::HeaderMismatch, format!("header {name} {reason}"));
+    let mut values = headers.get_all(name).iter();
+    let (value, more) = (values.next(), values.next());
+    if more.is_some() {
+        return Err(mismatch("is there more than once".into()));
+    }
+    let value = match value {
+        None => None,
+        Some(value) => {
+            let text = value
+                .to_str()
+                .map_err(|_| mismatch("holds more than visible ASCII".into()))?;
+            Some(if name == "Mcp-Name" {
+                decode(text).ok_or_else(|| mismatch("holds no valid Base64 of UTF-8".into()))?
+            } else {
+                text.to_owned()
+            })
+        }
+    };
+    if value.as_deref() == body {
+        return Ok(());
+    }
+    let show = |text: Option<&str>| text.map_or("nothing".to_owned(), |text| Json::from(text).to_string());
+    Err(mismatch(format!(
+        "says {}, the body says {}",
+        show(value.as_deref()),
+        show(body)
+    )))
+}
+
+/// Undoes the sentinel form `=?base64?…?=`; other text stands for itself (Value Encoding).
+fn decode(text: &str) -> Option<String> {
+    match text
+        .strip_prefix("=?base64?")
+        .and_then(|rest| rest.strip_suffix("?="))
+    {
+        Some(encoded) => String::from_utf8(BASE64_STANDARD.decode(encoded).ok()?).ok(),
+        None => Some(text.to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_sentinel_form_is_decoded() {
+        // The examples of the specification.
+        for (header, value) in [
+            ("us-west1", "us-west1"),
+            ("=?base64?SGVsbG8sIOS4lueVjA==?=", "Hello, 世界"),
+            ("=?base64?IHBhZGRlZCA=?=", " padded "),
+            ("=?base64?PT9iYXNlNjQ/bGl0ZXJhbD89?=", "=?base64?literal?="),
+            ("=?BASE64?SGk=?=", "=?BASE64?SGk=?="),
+        ] {
+            assert_eq!(decode(header).as_deref(), Some(value), "{header}");
+        }
+        for header in ["=?base64?*?=", "=?base64?SGk?=", "=?base64?/w==?="] {
+            assert_eq!(decode(header), None, "{header}");
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! The tools of the contract: listing them, judging their arguments, calling them.
+
+mod device;
+mod echo;
+mod led;
+mod sensor;
+
+use crate::json::Json;
+use crate::jsonrpc::{Error, Kind};
+use crate::state::State;
+use crate::validate::Schema;
+use crate::{Server, cursor};
+
+/// The file from which the tools are served. Tests hold its effects against values of their own.
+const CONTRACT: &str = include_str!("../../../fixtures/contract/tools.json");
+
+/// A tool's work. The arguments have been judged, so each one is there and of its type, or left out lawfully.
+type Call = fn(&State, &Json) -> Outcome;
+
+const CALLS: [(&str, Call); 9] = [
+    ("device_info", device::info),
+    ("device_stats", device::stats),
+    ("echo", echo::echo),
+    ("sensor_list", sensor::list),
+    ("sensor_read", sensor::read),
+    ("led_set", led::set),
+    ("led_get", led::get),
+    ("uptime", device::uptime),
+    ("log_tail", device::log_tail),
+];
+
+/// A tool as it is offered.
+#[derive(Debug)]
+pub(crate) struct Tool {
+    name: &'static str,
+    definition: Json,
+    input: Schema,
+    call: Call,
+}
+
+/// What a tool gives back.
+enum Outcome {
+    Text(String),
+    Structured(Json),
+    /// The tool could not do it; the text tells a model why and what to try.
+    Failed(String),
+}
+
+impl Outcome {
+    fn into_result(self) -> Json {
+        let (text, member) = match self {
+            Self::Text(text) => (text, None),
+            Self::Structured(value) => (value.to_string(), Some(("structuredContent", value))),
+            Self::Failed(text) => (text, Some(("isError", true.into()))),
+        };
+        let part = Json::object([("type", "text".into()), ("text", text.into())]);
+        let result = Json::object([("content", Json::Array(vec![part]))]);
+        match member {
+            Some((name, value)) => result.with(name, value),
+            None => result,
+        }
+    }
+}
+
+/// The tools in the order of the contract.
+pub(crate) fn catalogue() -> Vec<Tool> {
+    // Of our own making and covered by a test, so the expectations hold whatever a client sends.
+    let contract = Json::read(CONTRACT.as_bytes()).expect("the contract is JSON");
+    let definitions = contract
+        .get("tools")
+        .and_then(Json::as_array)
+        .expect("the contract has tools");
+    let tool = |definition: &Json| {
+        let name = definition.get("name").and_then(Json::as_str);
+        let (name, call) = CALLS
+            .into_iter()
+            .find(|(known, _)| Some(*known) == name)
+            .expect("a known tool");
+        let input = definition.get("inputSchema").expect("a tool has an inputSchema");
+        let input = Schema::read(input).expect("inputSchema keeps to known keywords");
+        Tool {
+            name,
+            definition: definition.clone(),
+            input,
+            call,
+        }
+    };
+    definitions.iter().map(tool).collect()
+}
+
+/// `tools/list`: one page of tools.
+pub(crate) fn list(server: &Server, params: &Json) -> Result<Json, Error> {
+    let (tools, size) = (&server.tools, server.options.page_size.get());
+    let start = match params.get("cursor") {
+        None => 0,
+        Some(cursor) => cursor
+            .as_str()
+            .and_then(|cursor| cursor::decode(cursor, tools.len(), size))
+            .ok_or_else(|| Error::new(Kind::InvalidParams, "cursor is not a nextCursor of this list"))?,
+    };
+    let page = tools
+        .iter()
+        .skip(start)
+        .take(size)
+        .map(|tool| tool.definition.clone())
+        .collect();
+    let result = Json::object([("tools", page)]);
+    let next = start.saturating_add(size);
+    Ok(if next < tools.len() {
+        result.with("nextCursor", cursor::encode(next).into())
+    } else {
+        result
+    })
+}
+
+/// `tools/call`.
+pub(crate) fn call(server: &Server, params: &Json) -> Result<Json, Error> {
+    let malformed = |reason: String| Error::new(Kind::InvalidParams, reason);
+    let name = params.get("name").and_then(Json::as_str);
+    let name = name.ok_or_else(|| malformed("params.name must be a string".into()))?;
+    let none = Json::object([]);
+    let arguments = params.get("arguments").unwrap_or(&none);
+    if arguments.as_object().is_none() {
+        return Err(malformed("params.arguments must be an object".into()));
+    }
+    let tool = server.tools.iter().find(|tool| tool.name == name);
+    let tool = tool.ok_or_else(|| malformed(format!("unknown tool {}", Json::from(name))))?;
+    let outcome = match tool.input.check(arguments) {
+        Ok(()) => (tool.call)(&server.state, arguments),
+        Err(fault) => Outcome::Failed(format!("invalid arguments: {fault}")),
+    };
+    Ok(outcome.into_result())
+}
+
+/// Stands in for an answer that would have more bytes than allowed.
+pub(crate) fn too_large(limit: usize) -> Json {
+    Outcome::Failed(format!(
+        "answer too large: the limit is {limit} bytes; ask for less"
+    ))
+    .into_result()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_tool_is_served_in_the_order_of_the_contract() {
+        let names: Vec<_> = catalogue().iter().map(|tool| tool.name).collect();
+        assert_eq!(
+            names,
+            [
+                "device_info",
+                "device_stats",
+                "echo",
+                "sensor_list",
+                "sensor_read",
+                "led_set",
+                "led_get",
+                "uptime",
+                "log_tail"
+            ]
+        );
+    }
+}
