@@ -1,2 +1,6 @@
-//! HTTP/1.1 edge and mDNS responder for MCP devices, sans-IO, no_std.
+//! What an MCP device needs between its sockets and [`mcp_device::Device`]: an HTTP/1.1 edge, and the boot log lines
+//! that all boards print alike.
 #![no_std]
+
+pub mod boot;
+pub mod http;

@@ -1,0 +1,317 @@
+//! Drives the connections over `edge-nal` sockets, all on one task.
+
+use core::cell::RefCell;
+use core::convert::Infallible;
+use core::time::Duration;
+
+use edge_nal::{Close, TcpAccept, TcpShutdown};
+use embassy_futures::join::{join, join_array};
+use embassy_futures::select::{Either3, select, select3};
+use embassy_sync::blocking_mutex::raw::NoopRawMutex;
+use embassy_sync::signal::Signal;
+use embassy_time::{Instant, Timer, with_timeout};
+use embedded_io_async::{Read, Write};
+use mcp_device::{Board, Device, Millis, Request, Response};
+
+use super::fault::Fault;
+use super::policy::{Phase, Table, Verdict};
+use super::pool::{Lease, Pool};
+use super::{ANSWER_DEADLINE, ANSWER_MAX, BODY_MAX, BUFFER_WAIT, HEAD_ROOM, MAX_HEADERS, WRITE_DEADLINE};
+use super::{Action, Connection, Hosts};
+
+/// Bytes of an answer buffer.
+const ANSWER_BYTES: usize = HEAD_ROOM + ANSWER_MAX;
+/// Longest answer body that need not be in the buffer lent to [`Handler::handle`], bytes.
+pub const CONSTANT_MAX: usize = 128;
+/// For a closing handshake with a client that may be gone.
+const CLOSE_DEADLINE: Duration = Duration::from_millis(250);
+/// Between two attempts to accept when the network gives an error.
+const ACCEPT_RETRY: Duration = Duration::from_millis(100);
+
+/// Answers requests.
+pub trait Handler {
+    /// Answers `request`; the body of the answer is borrowed from `answer`, [`ANSWER_MAX`] bytes, or a constant of at
+    /// most [`CONSTANT_MAX`] bytes. Several calls may be under way at once, on one thread. A call that takes longer than [`ANSWER_DEADLINE`] is
+    /// dropped, and answered 503.
+    #[allow(async_fn_in_trait)] // one executor, one thread: the future need not be Send
+    async fn handle<'a>(&self, now: Millis, request: &Request<'_>, answer: &'a mut [u8]) -> Response<'a>;
+}
+
+impl<B: Board> Handler for Device<B> {
+    async fn handle<'a>(&self, now: Millis, request: &Request<'_>, answer: &'a mut [u8]) -> Response<'a> {
+        Device::handle(self, now, request, answer).await
+    }
+}
+
+/// The memory of a server for `CONNECTIONS` sockets, with `BODIES` buffers for bodies and `ANSWERS` for answers. All of
+/// it is zero at the start, so that a static one takes no flash.
+pub struct Server<const CONNECTIONS: usize, const BODIES: usize, const ANSWERS: usize> {
+    connections: [Connection; CONNECTIONS],
+    bodies: [[u8; BODY_MAX]; BODIES],
+    answers: [[u8; ANSWER_BYTES]; ANSWERS],
+}
+
+impl<const CONNECTIONS: usize, const BODIES: usize, const ANSWERS: usize> Default
+    for Server<CONNECTIONS, BODIES, ANSWERS>
+{
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<const CONNECTIONS: usize, const BODIES: usize, const ANSWERS: usize>
+    Server<CONNECTIONS, BODIES, ANSWERS>
+{
+    /// A server that doesn't run yet. Keep it in a static: it is large.
+    pub const fn new() -> Self {
+        const { assert!(CONNECTIONS > 0 && BODIES > 0 && ANSWERS > 0) }
+        Self {
+            connections: [const { Connection::new() }; CONNECTIONS],
+            bodies: [[0; BODY_MAX]; BODIES],
+            answers: [[0; ANSWER_BYTES]; ANSWERS],
+        }
+    }
+
+    /// Serves for ever. `acceptor` must be able to have `CONNECTIONS` sockets open at once. An error of the network ends
+    /// one connection at most.
+    pub async fn run<A: TcpAccept, H: Handler>(
+        &mut self,
+        acceptor: &A,
+        handler: &H,
+        hosts: &Hosts<'_>,
+    ) -> Infallible {
+        let shared = Shared::<CONNECTIONS, BODIES, ANSWERS> {
+            table: RefCell::new(Table::new()),
+            changed: Signal::new(),
+            leave: [const { Signal::new() }; CONNECTIONS],
+            bodies: Pool::new(&mut self.bodies),
+            answers: Pool::new(&mut self.answers),
+        };
+        let mut index = 0..CONNECTIONS;
+        let workers = self.connections.each_mut().map(|connection| {
+            let index = index.next().unwrap_or_default();
+            Worker {
+                index,
+                shared: &shared,
+                handler,
+                hosts,
+            }
+            .run(acceptor, connection)
+        });
+        join(shared.make_room(), join_array(workers)).await.0
+    }
+}
+
+/// What the workers share.
+struct Shared<'b, const C: usize, const B: usize, const A: usize> {
+    table: RefCell<Table<C>>,
+    changed: Signal<NoopRawMutex, ()>,
+    leave: [Signal<NoopRawMutex, ()>; C],
+    bodies: Pool<'b, B, BODY_MAX, C>,
+    answers: Pool<'b, A, ANSWER_BYTES, C>,
+}
+
+impl<const C: usize, const B: usize, const A: usize> Shared<'_, C, B, A> {
+    /// Carries out what the table decides.
+    async fn make_room(&self) -> Infallible {
+        loop {
+            let verdict = self.table.borrow_mut().settle(now());
+            match verdict {
+                Verdict::Leave(index) => {
+                    if let Some(leave) = self.leave.get(index) {
+                        leave.signal(());
+                    }
+                }
+                Verdict::Later(at) => {
+                    select(self.changed.wait(), Timer::at(instant(at))).await;
+                }
+                Verdict::Settled => self.changed.wait().await,
+            }
+        }
+    }
+
+    fn update(&self, change: impl FnOnce(&mut Table<C>)) {
+        change(&mut self.table.borrow_mut());
+        self.changed.signal(());
+    }
+}
+
+/// Serves one connection after the other.
+struct Worker<'s, 'b, H, const C: usize, const B: usize, const A: usize> {
+    index: usize,
+    shared: &'s Shared<'b, C, B, A>,
+    handler: &'s H,
+    hosts: &'s Hosts<'s>,
+}
+
+type Body<'p, 'b, const C: usize> = Lease<'p, 'b, BODY_MAX, C>;
+
+/// The connection can't be used any more.
+struct Broken;
+
+impl<'s, 'b, H: Handler, const C: usize, const B: usize, const A: usize> Worker<'s, 'b, H, C, B, A> {
+    async fn run<S: TcpAccept>(self, acceptor: &S, connection: &mut Connection) -> Infallible {
+        loop {
+            match acceptor.accept().await {
+                Ok((_, mut socket)) => {
+                    connection.open(now());
+                    let served = self.serve(connection, &mut socket).await;
+                    if served.is_err() || !connection.is_ended() {
+                        let _ = with_timeout(ticks(CLOSE_DEADLINE), socket.abort()).await;
+                    }
+                    drop(socket);
+                    self.enter(Phase::Free, false);
+                }
+                Err(_) => Timer::after(ticks(ACCEPT_RETRY)).await,
+            }
+        }
+    }
+
+    /// Until the connection is over; an error means that it broke.
+    async fn serve<T>(&self, connection: &mut Connection, socket: &mut T) -> Result<(), Broken>
+    where
+        T: Read + Write + TcpShutdown,
+    {
+        let mut body: Option<Body<'_, '_, C>> = None;
+        loop {
+            let action = connection.poll(now(), self.hosts, body.as_deref_mut().map(|b| &mut b[..]));
+            if matches!(action, Action::Send | Action::HalfClose | Action::Close) {
+                body = None;
+            }
+            self.enter(connection.phase(), body.is_some());
+            match action {
+                Action::Read => self.read(connection, socket).await?,
+                Action::Buffer => match self.body_buffer().await {
+                    Some(buffer) => body = Some(buffer),
+                    None => connection.refuse(Fault::NoBuffer),
+                },
+                Action::Send => {
+                    send(socket, connection.output()).await?;
+                    connection.sent();
+                }
+                Action::Handle => {
+                    self.answer(connection, body.as_ref(), socket).await?;
+                    body = None;
+                }
+                Action::HalfClose => {
+                    let closed = with_timeout(ticks(CLOSE_DEADLINE), socket.close(Close::Write)).await;
+                    if matches!(closed, Ok(Err(_))) {
+                        return Err(Broken);
+                    }
+                }
+                Action::Close => return Ok(()),
+            }
+        }
+    }
+
+    /// Tells the others what this connection is doing.
+    fn enter(&self, phase: Phase, holds_buffer: bool) {
+        let mut table = self.shared.table.borrow_mut();
+        if table.set(self.index, phase, holds_buffer, now()) {
+            self.shared.changed.signal(());
+        }
+        if !table.is_leaving(self.index) {
+            self.leave().reset();
+        }
+    }
+
+    async fn read<T: Read>(&self, connection: &mut Connection, socket: &mut T) -> Result<(), Broken> {
+        let deadline = Timer::at(instant(connection.deadline()));
+        // Bytes come first: a request that has arrived is not thrown out.
+        match select3(socket.read(connection.room()), deadline, self.leave().wait()).await {
+            Either3::First(Ok(0)) => connection.ended(),
+            Either3::First(Ok(count)) => connection.received(count, now()),
+            Either3::First(Err(_)) => return Err(Broken),
+            Either3::Second(()) => {}
+            Either3::Third(()) => connection.evict(),
+        }
+        Ok(())
+    }
+
+    fn leave(&self) -> &'s Signal<NoopRawMutex, ()> {
+        &self.shared.leave[self.index]
+    }
+
+    async fn body_buffer(&self) -> Option<Body<'s, 'b, C>> {
+        if let Some(buffer) = self.shared.bodies.try_lend() {
+            return Some(buffer);
+        }
+        self.shared.update(Table::wait);
+        let buffer = self.shared.bodies.lend(BUFFER_WAIT).await;
+        self.shared.update(Table::waited);
+        buffer
+    }
+
+    async fn answer<T: Write>(
+        &self,
+        connection: &mut Connection,
+        body: Option<&Body<'_, '_, C>>,
+        socket: &mut T,
+    ) -> Result<(), Broken> {
+        let Some(mut buffer) = self.shared.answers.lend(BUFFER_WAIT).await else {
+            connection.refuse(Fault::NoBuffer);
+            return Ok(());
+        };
+        match self.make_answer(connection, body, &mut buffer).await {
+            Ok((from, to)) => {
+                send(socket, buffer.get(from..to).unwrap_or_default()).await?;
+                connection.answered(now());
+            }
+            Err(fault) => connection.refuse(fault),
+        }
+        Ok(())
+    }
+
+    /// Has the device answer, and puts the head in front of the body, so that both leave in one piece. Gives the range
+    /// of the whole in `buffer`.
+    async fn make_answer(
+        &self,
+        connection: &Connection,
+        body: Option<&Body<'_, '_, C>>,
+        buffer: &mut [u8; ANSWER_BYTES],
+    ) -> Result<(usize, usize), Fault> {
+        let base = buffer.as_ptr().addr();
+        let mut slots = [("", &[][..]); MAX_HEADERS];
+        let request = connection
+            .request(body.map(|b| &b[..]), &mut slots)
+            .ok_or(Fault::RequestLine)?;
+        let answer = self.handler.handle(now(), &request, &mut buffer[HEAD_ROOM..]);
+        let response = with_timeout(ticks(ANSWER_DEADLINE), answer)
+            .await
+            .map_err(|_| Fault::NoAnswer)?;
+
+        let (head, has_body) = connection.answer(&response).ok_or(Fault::BadAnswer)?;
+        let length = response.body.len();
+        let place = response.body.as_ptr().addr().wrapping_sub(base);
+        let in_place = place >= HEAD_ROOM && place < ANSWER_BYTES && length <= ANSWER_BYTES - place;
+        let start = if in_place { place } else { HEAD_ROOM };
+        if !in_place {
+            let constant: heapless::Vec<u8, CONSTANT_MAX> =
+                heapless::Vec::from_slice(response.body).map_err(|_| Fault::BadAnswer)?;
+            buffer[HEAD_ROOM..HEAD_ROOM + constant.len()].copy_from_slice(&constant);
+        }
+        let from = start - head.len();
+        buffer[from..start].copy_from_slice(head.as_bytes());
+        Ok((from, if has_body { start + length } else { start }))
+    }
+}
+
+async fn send<T: Write>(socket: &mut T, bytes: &[u8]) -> Result<(), Broken> {
+    // No flush: it may wait for the acknowledgement, and closing does that anyway.
+    match with_timeout(ticks(WRITE_DEADLINE), socket.write_all(bytes)).await {
+        Ok(Ok(())) => Ok(()),
+        _ => Err(Broken),
+    }
+}
+
+fn now() -> Millis {
+    Millis(Instant::now().as_millis())
+}
+
+fn instant(at: Millis) -> Instant {
+    Instant::from_millis(at.0)
+}
+
+pub(super) fn ticks(time: Duration) -> embassy_time::Duration {
+    embassy_time::Duration::from_millis(u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
+}
