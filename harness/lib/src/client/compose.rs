@@ -1,0 +1,157 @@
+//! What a client of a revision must add to a message: pure.
+
+use crate::http::Request;
+use crate::message;
+use crate::revision::{Era, Revision};
+use crate::target::Endpoint;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Map, Value, json};
+
+/// `_meta` member with the revision of a modern request (2026-07-28, basic, `_meta`).
+pub const META_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+/// `_meta` member with the client's name and version.
+pub const META_CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
+/// `_meta` member with what the client can do.
+pub const META_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+
+/// Name and version that this client gives.
+pub fn client_info() -> Value {
+    json!({"name": "mcp-hil", "version": env!("CARGO_PKG_VERSION")})
+}
+
+/// What a conversation's messages are dressed in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dress {
+    /// The revision spoken.
+    pub revision: Revision,
+    handshaken: bool,
+    session: Option<String>,
+}
+
+impl Dress {
+    /// At the start of a conversation.
+    pub const fn new(revision: Revision) -> Self {
+        Self { revision, handshaken: false, session: None }
+    }
+
+    /// After a legacy handshake, with the session id if the server gave one.
+    pub fn handshake_done(&mut self, session: Option<String>) {
+        self.handshaken = true;
+        self.session = session;
+    }
+
+    /// Adds the three `_meta` members of a modern request where they are left out. Leaves alone what is no request.
+    pub fn add_meta(&self, request: &mut Value) {
+        let is_request = request.get("id").is_some() && message::method(request).is_some();
+        let Some(members) = request.as_object_mut().filter(|_| is_request && self.revision.era() == Era::Modern) else {
+            return;
+        };
+        let params = members.entry("params").or_insert_with(|| Value::Object(Map::new()));
+        let Some(params) = params.as_object_mut() else { return };
+        let meta = params.entry("_meta").or_insert_with(|| Value::Object(Map::new()));
+        let Some(meta) = meta.as_object_mut() else { return };
+        meta.entry(META_VERSION).or_insert_with(|| self.revision.as_str().into());
+        meta.entry(META_CLIENT_INFO).or_insert_with(client_info);
+        meta.entry(META_CAPABILITIES).or_insert_with(|| Value::Object(Map::new()));
+    }
+
+    /// The headers of a request with this message, but not `Host`.
+    fn headers(&self, message: Option<&Value>) -> Vec<(String, String)> {
+        let mut headers = vec![
+            ("Content-Type", "application/json".to_owned()),
+            ("Accept", "application/json, text/event-stream".to_owned()),
+        ];
+        let revision = self.revision.as_str();
+        match self.revision.era() {
+            Era::Legacy => {
+                if self.handshaken {
+                    headers.push(("MCP-Protocol-Version", revision.to_owned()));
+                }
+                headers.extend(self.session.clone().map(|session| ("Mcp-Session-Id", session)));
+            }
+            Era::Modern => {
+                let params = message.and_then(|message| message.get("params"));
+                let version = params.and_then(|params| params.get("_meta")?.get(META_VERSION)?.as_str());
+                headers.push(("MCP-Protocol-Version", encode(version.unwrap_or(revision))));
+                if let Some(method) = message.and_then(message::method) {
+                    headers.push(("Mcp-Method", encode(method)));
+                    let member = match method {
+                        "tools/call" | "prompts/get" => "name",
+                        "resources/read" => "uri",
+                        _ => "",
+                    };
+                    let name = params.and_then(|params| params.get(member)?.as_str());
+                    headers.extend(name.map(|name| ("Mcp-Name", encode(name))));
+                }
+            }
+        }
+        headers.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+    }
+}
+
+/// A header value as the 2026-07-28 transport page ("Value Encoding") wants it: as it stands if it is plain, else in Base64.
+pub fn encode(value: &str) -> String {
+    let plain = value.bytes().all(|byte| matches!(byte, b'\t' | b' '..=b'~')) && value.trim() == value;
+    let like_encoded = value.starts_with("=?base64?") && value.ends_with("?=");
+    if plain && !like_encoded { value.to_owned() } else { format!("=?base64?{}?=", STANDARD.encode(value)) }
+}
+
+/// A POST of a body to the endpoint, in the dress of the conversation; the message is what the body holds, if it can be read.
+pub fn post(endpoint: &Endpoint, dress: &Dress, message: Option<&Value>, body: Vec<u8>) -> Request {
+    let mut headers = vec![("Host".to_owned(), endpoint.authority.clone())];
+    headers.extend(dress.headers(message));
+    Request { method: "POST".to_owned(), path: endpoint.path.clone(), headers, body, chunked: Vec::new() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(dress: &Dress, message: &Value) -> Vec<String> {
+        dress.headers(Some(message)).into_iter().skip(2).map(|(name, value)| format!("{name}: {value}")).collect()
+    }
+
+    #[test]
+    fn a_modern_request_gets_what_it_leaves_out() {
+        let dress = Dress::new(Revision::R2026_07_28);
+        let mut request = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "\u{4e16}", "_meta": {META_VERSION: "9999-01-01"}}});
+        dress.add_meta(&mut request);
+        let meta = &request["params"]["_meta"];
+        assert_eq!(meta[META_VERSION], "9999-01-01");
+        assert_eq!(meta[META_CAPABILITIES], json!({}));
+        assert_eq!(meta[META_CLIENT_INFO]["name"], "mcp-hil");
+        assert_eq!(
+            names(&dress, &request),
+            ["MCP-Protocol-Version: 9999-01-01", "Mcp-Method: tools/call", "Mcp-Name: =?base64?5LiW?="]
+        );
+    }
+
+    #[test]
+    fn notifications_and_legacy_requests_stay_as_they_are() {
+        let mut notification = json!({"jsonrpc": "2.0", "method": "notifications/cancelled"});
+        Dress::new(Revision::R2026_07_28).add_meta(&mut notification);
+        assert_eq!(notification, json!({"jsonrpc": "2.0", "method": "notifications/cancelled"}));
+        let mut request = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"});
+        Dress::new(Revision::R2025_11_25).add_meta(&mut request);
+        assert_eq!(request, json!({"jsonrpc": "2.0", "id": 1, "method": "ping"}));
+    }
+
+    #[test]
+    fn version_and_session_come_after_the_legacy_handshake() {
+        let mut dress = Dress::new(Revision::R2025_11_25);
+        let request = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"});
+        assert_eq!(names(&dress, &request), [] as [&str; 0]);
+        dress.handshake_done(Some("s1".into()));
+        assert_eq!(names(&dress, &request), ["MCP-Protocol-Version: 2025-11-25", "Mcp-Session-Id: s1"]);
+    }
+
+    #[test]
+    fn header_values_are_encoded_as_the_specification_shows() {
+        assert_eq!(encode("us-west1"), "us-west1");
+        assert_eq!(encode("Hello, \u{4e16}\u{754c}"), "=?base64?SGVsbG8sIOS4lueVjA==?=");
+        assert_eq!(encode(" padded "), "=?base64?IHBhZGRlZCA=?=");
+        assert_eq!(encode("line1\nline2"), "=?base64?bGluZTEKbGluZTI=?=");
+        assert_eq!(encode("=?base64?literal?="), "=?base64?PT9iYXNlNjQ/bGl0ZXJhbD89?=");
+    }
+}

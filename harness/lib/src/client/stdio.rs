@@ -1,0 +1,197 @@
+//! Messages over the standard streams of a child process, one a line.
+
+use super::{Exchange, Limits, Reply};
+use crate::fault::Fault;
+use crate::http::answer::MAX_ANSWER;
+use crate::message::{self, RequestId};
+use crate::process::Guarded;
+use crate::repeat;
+use crate::target::Command;
+use serde_json::Value;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::process::ChildStdin;
+use tokio::sync::mpsc;
+use tokio::time::{Instant, timeout, timeout_at};
+
+/// Bytes of standard error that are kept: the last ones.
+const MAX_STDERR: usize = 64 << 10;
+/// Lines read ahead of what is asked for; a flood waits in the pipe.
+const MAX_AHEAD: usize = 64;
+
+/// A running server.
+#[derive(Debug)]
+pub struct StdioWire {
+    command: Command,
+    limits: Limits,
+    input: Option<ChildStdin>,
+    lines: mpsc::Receiver<Vec<u8>>,
+    stderr: Arc<Mutex<Vec<u8>>>,
+    process: Guarded,
+}
+
+impl StdioWire {
+    /// Starts the command. Must be called within a tokio runtime.
+    ///
+    /// # Errors
+    /// [`Fault::Unreachable`]: the program is not there or may not be run.
+    pub fn spawn(command: &Command, limits: Limits) -> Result<Self, Fault> {
+        let unreachable = |reason| Fault::Unreachable { target: command.to_string(), reason };
+        let mut process = Guarded::spawn(command).map_err(unreachable)?;
+        let (sender, lines) = mpsc::channel(MAX_AHEAD);
+        let stderr = Arc::default();
+        let input = process.child.stdin.take();
+        if let Some(stdout) = process.child.stdout.take() {
+            tokio::spawn(read_lines(stdout, sender));
+        }
+        if let Some(pipe) = process.child.stderr.take() {
+            tokio::spawn(keep_last(pipe, Arc::clone(&stderr)));
+        }
+        Ok(Self { command: command.clone(), limits, input, lines, stderr, process })
+    }
+
+    /// What the server wrote to standard error, the last 64 KiB.
+    pub fn stderr(&self) -> String {
+        self.stderr.lock().map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()
+    }
+
+    /// Sends a line. With `wants_answer` waits for the next response; without, gives the response that comes in a short
+    /// while, if any does.
+    pub async fn exchange(&mut self, line: &[u8], wants_answer: bool) -> Exchange {
+        let started = Instant::now();
+        let mut exchange = self.send(line, started + self.limits.answer).await;
+        let limit = if wants_answer { self.limits.answer } else { self.limits.quiet };
+        let mut reply = Reply::default();
+        match self.response(started + limit, &mut reply, &mut exchange.received).await {
+            Ok(()) => exchange.replies.push(reply),
+            Err(fault) => exchange.fault = self.explain(fault, limit, exchange.received.len(), wants_answer).await,
+        }
+        if exchange.fault.is_none() && exchange.replies.is_empty() {
+            exchange.replies.push(Reply::default());
+        }
+        exchange.time = started.elapsed();
+        exchange
+    }
+
+    /// Sends several lines at once and gives an exchange for each; answers are matched by id.
+    pub async fn together(&mut self, lines: &[Vec<u8>]) -> Vec<Exchange> {
+        let started = Instant::now();
+        let deadline = started + self.limits.answer;
+        let ids: Vec<_> = lines.iter().map(|line| serde_json::from_slice(line).ok().and_then(|m| RequestId::of_message(&m))).collect();
+        let mut exchanges = Vec::new();
+        for line in lines {
+            exchanges.push(self.send(line, deadline).await);
+        }
+        while exchanges.iter().any(|exchange| exchange.replies.is_empty()) {
+            let (mut reply, mut received) = (Reply::default(), Vec::new());
+            if let Err(fault) = self.response(deadline, &mut reply, &mut received).await {
+                let fault = self.explain(fault, self.limits.answer, received.len(), true).await;
+                for exchange in exchanges.iter_mut().filter(|exchange| exchange.replies.is_empty()) {
+                    exchange.received.extend_from_slice(&received);
+                    exchange.fault.clone_from(&fault);
+                }
+                break;
+            }
+            let id = reply.message.as_ref().and_then(RequestId::of_message);
+            let open = |index: &usize| exchanges[*index].replies.is_empty();
+            let theirs = (0..lines.len()).filter(open).find(|index| id.is_some() && ids[*index] == id);
+            // an answer to no request of ours goes to the first that waits, where it shows as a mismatch
+            let Some(index) = theirs.or_else(|| (0..lines.len()).find(open)) else { break };
+            exchanges[index].received.extend_from_slice(&received);
+            exchanges[index].time = started.elapsed();
+            exchanges[index].replies.push(reply);
+        }
+        exchanges
+    }
+
+    async fn send(&mut self, line: &[u8], deadline: Instant) -> Exchange {
+        let mut bytes = line.to_vec();
+        bytes.push(b'\n');
+        if let Some(input) = &mut self.input {
+            // a server that ended or does not read shows as a missing answer, with more to tell
+            let _ = timeout_at(deadline, async {
+                input.write_all(&bytes).await?;
+                input.flush().await
+            })
+            .await;
+        }
+        Exchange { sent: bytes, repeat: repeat::pipe(&self.command, line), ..Exchange::default() }
+    }
+
+    /// Reads to the next response.
+    async fn response(&mut self, deadline: Instant, reply: &mut Reply, received: &mut Vec<u8>) -> Result<(), Fault> {
+        loop {
+            let line = match timeout_at(deadline, self.lines.recv()).await {
+                Err(_) => return Err(Fault::Silent(Duration::ZERO)),
+                Ok(None) => return Err(Fault::Closed { bytes: received.len(), reset: false, note: String::new() }),
+                Ok(Some(line)) => line,
+            };
+            if received.len() + line.len() > MAX_ANSWER {
+                return Err(crate::http::Malformed::TooLarge.into());
+            }
+            received.extend_from_slice(&line);
+            received.push(b'\n');
+            let Ok(value) = serde_json::from_slice::<Value>(&line) else {
+                return Err(Fault::NotAMessage(String::from_utf8_lossy(&line).chars().take(200).collect()));
+            };
+            if message::is_response(&value) || !value.is_object() {
+                reply.message = Some(value);
+                reply.body = line;
+                return Ok(());
+            }
+            reply.earlier.push(value);
+        }
+    }
+
+    /// Fills in what only the caller knows; silence is no fault where no answer is due.
+    async fn explain(&mut self, fault: Fault, limit: Duration, bytes: usize, wants_answer: bool) -> Option<Fault> {
+        match fault {
+            Fault::Silent(_) if !wants_answer => None,
+            Fault::Silent(_) if bytes > 0 => Some(Fault::Slow { after: limit, bytes }),
+            Fault::Silent(_) => Some(Fault::Silent(limit)),
+            Fault::Closed { bytes, reset, .. } => {
+                let status = timeout(self.limits.quiet, self.process.child.wait()).await;
+                let mut note = match status {
+                    Ok(Ok(status)) => format!("; {status}"),
+                    _ => String::new(),
+                };
+                if let Some(last) = self.stderr().lines().rev().find(|line| !line.trim().is_empty()) {
+                    note = format!("{note}; standard error ends with: {last}");
+                }
+                Some(Fault::Closed { bytes, reset, note })
+            }
+            other => Some(other),
+        }
+    }
+}
+
+async fn read_lines(stdout: impl AsyncRead + Unpin, lines: mpsc::Sender<Vec<u8>>) {
+    let mut stdout = BufReader::new(stdout);
+    loop {
+        let mut line = Vec::new();
+        // one byte over the limit, so that the reader of the line sees that it is too long
+        match (&mut stdout).take(MAX_ANSWER as u64 + 1).read_until(b'\n', &mut line).await {
+            Ok(0) | Err(_) => return,
+            Ok(_) => {
+                if line.last() == Some(&b'\n') {
+                    line.pop();
+                }
+                if lines.send(line).await.is_err() {
+                    return;
+                }
+            }
+        }
+    }
+}
+
+async fn keep_last(mut pipe: impl AsyncRead + Unpin, kept: Arc<Mutex<Vec<u8>>>) {
+    let mut buffer = [0; 4096];
+    while let Ok(count @ 1..) = pipe.read(&mut buffer).await {
+        if let Ok(mut kept) = kept.lock() {
+            kept.extend_from_slice(&buffer[..count]);
+            let surplus = kept.len().saturating_sub(MAX_STDERR);
+            kept.drain(..surplus);
+        }
+    }
+}

@@ -1,0 +1,363 @@
+//! Reads answers from a connection's bytes (RFC 9112): pure, any split.
+
+use crate::{message, sse};
+use serde_json::Value;
+
+/// Most bytes that one answer may have, head and framing included.
+pub const MAX_ANSWER: usize = 8 << 20;
+/// Most header fields of an answer.
+const MAX_HEADERS: usize = 100;
+
+/// One final answer.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Answer {
+    /// Status code.
+    pub status: u16,
+    /// Header fields in the order sent; names as sent.
+    pub headers: Vec<(String, String)>,
+    /// Body without its transfer coding.
+    pub body: Vec<u8>,
+    /// JSON values of an event stream's `message` events, in order; empty for any other body.
+    pub events: Vec<Value>,
+    /// Whether the connection can't carry another request after this answer.
+    pub closes: bool,
+}
+
+impl Answer {
+    /// Value of the first header of this name, in any letter case.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        header(&self.headers, name)
+    }
+
+    /// Whether the body is an event stream.
+    pub fn is_event_stream(&self) -> bool {
+        is_event_stream(&self.headers)
+    }
+}
+
+fn header<'a>(headers: &'a [(String, String)], name: &str) -> Option<&'a str> {
+    headers.iter().find(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
+}
+
+fn is_event_stream(headers: &[(String, String)]) -> bool {
+    let kind = header(headers, "content-type").unwrap_or_default();
+    kind.split(';').next().is_some_and(|kind| kind.trim().eq_ignore_ascii_case("text/event-stream"))
+}
+
+/// What makes the bytes no HTTP/1.1 answer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Malformed {
+    /// The head does not parse.
+    #[error("the answer is not HTTP/1.1: {0}")]
+    Head(httparse::Error),
+    /// `Content-Length` is not a number, or differs from another.
+    #[error("Content-Length {0:?} is not one number of bytes")]
+    Length(String),
+    /// A transfer coding other than `chunked`.
+    #[error("Transfer-Encoding {0:?}: only chunked is understood")]
+    Coding(String),
+    /// The chunked coding is broken.
+    #[error("the chunked body has a bad chunk at byte {0} of the answer")]
+    Chunk(usize),
+    /// Over [`MAX_ANSWER`].
+    #[error("the answer has more than {MAX_ANSWER} bytes")]
+    TooLarge,
+    /// An event that should hold a message does not hold JSON.
+    #[error("an event of the stream is not JSON: {0}")]
+    Event(String),
+}
+
+#[derive(Debug)]
+enum Framing {
+    Empty,
+    Length(usize),
+    Chunked,
+    UntilClose,
+}
+
+#[derive(Debug)]
+struct Partial {
+    answer: Answer,
+    framing: Framing,
+    stream: Option<sse::Parser>,
+}
+
+/// Takes bytes in any split and gives the answers in them.
+#[derive(Debug, Default)]
+pub struct AnswerReader {
+    buffer: Vec<u8>,
+    /// Bytes of `buffer` that have been understood.
+    used: usize,
+    partial: Option<Partial>,
+    ended: bool,
+}
+
+impl AnswerReader {
+    /// Takes bytes that arrived.
+    pub fn feed(&mut self, bytes: &[u8]) {
+        self.buffer.extend_from_slice(bytes);
+    }
+
+    /// Says that no more bytes will come.
+    pub fn end(&mut self) {
+        self.ended = true;
+    }
+
+    /// Bytes that no answer has taken yet.
+    pub fn rest(&self) -> &[u8] {
+        &self.buffer[self.used..]
+    }
+
+    /// The answer that is being read, as far as it came.
+    pub fn partial(&self) -> Option<&Answer> {
+        self.partial.as_ref().map(|partial| &partial.answer)
+    }
+
+    /// The next whole answer to a request with this method, or none until more bytes come. An event
+    /// stream is whole with the first response in it.
+    ///
+    /// # Errors
+    /// [`Malformed`]; nothing more can be read then.
+    pub fn next(&mut self, method: &str) -> Result<Option<Answer>, Malformed> {
+        while self.partial.is_none() {
+            if self.buffer.len() - self.used > MAX_ANSWER {
+                return Err(Malformed::TooLarge);
+            }
+            let Some(partial) = self.head(method)? else { return Ok(None) };
+            // 1xx is not the answer (RFC 9110, 15.2); 101 can't come, nothing asks for it
+            if partial.answer.status >= 200 {
+                self.partial = Some(partial);
+            }
+        }
+        let Some(mut partial) = self.partial.take() else { return Ok(None) };
+        if self.body(&mut partial)? {
+            return Ok(Some(partial.answer));
+        }
+        if partial.answer.body.len() + self.rest().len() > MAX_ANSWER {
+            return Err(Malformed::TooLarge);
+        }
+        self.partial = Some(partial);
+        Ok(None)
+    }
+
+    fn head(&mut self, method: &str) -> Result<Option<Partial>, Malformed> {
+        let mut fields = [httparse::EMPTY_HEADER; MAX_HEADERS];
+        let mut head = httparse::Response::new(&mut fields);
+        let length = match head.parse(&self.buffer[self.used..]).map_err(Malformed::Head)? {
+            httparse::Status::Complete(length) => length,
+            httparse::Status::Partial => return Ok(None),
+        };
+        let status = head.code.unwrap_or_default();
+        let one_zero = head.version == Some(0);
+        let headers: Vec<_> = head
+            .headers
+            .iter()
+            .map(|field| (field.name.to_owned(), String::from_utf8_lossy(field.value).into_owned()))
+            .collect();
+        self.used += length;
+        let framing = framing(status, &headers, method)?;
+        let connection = header(&headers, "connection").unwrap_or_default().to_ascii_lowercase();
+        let closes = connection.contains("close")
+            || matches!(framing, Framing::UntilClose)
+            || (one_zero && !connection.contains("keep-alive"));
+        let stream = is_event_stream(&headers).then(sse::Parser::default);
+        Ok(Some(Partial { answer: Answer { status, headers, closes, ..Answer::default() }, framing, stream }))
+    }
+
+    /// Moves body bytes into the answer; true when it is whole.
+    fn body(&mut self, partial: &mut Partial) -> Result<bool, Malformed> {
+        loop {
+            let before = partial.answer.body.len();
+            let whole = self.body_piece(partial)?;
+            let piece = &partial.answer.body[before..];
+            let progressed = !piece.is_empty();
+            if let Some(parser) = &mut partial.stream {
+                for event in parser.feed(piece) {
+                    if event.kind != "message" || event.data.is_empty() {
+                        continue;
+                    }
+                    let value = serde_json::from_str(&event.data)
+                        .map_err(|error| Malformed::Event(format!("{error} in {:?}", event.data)))?;
+                    let last = message::is_response(&value);
+                    partial.answer.events.push(value);
+                    if last {
+                        // what follows in the stream is of no interest, so the connection can't be used again
+                        partial.answer.closes |= !whole;
+                        return Ok(true);
+                    }
+                }
+            }
+            if whole || !progressed {
+                return Ok(whole);
+            }
+        }
+    }
+
+    fn body_piece(&mut self, partial: &mut Partial) -> Result<bool, Malformed> {
+        let rest = &self.buffer[self.used..];
+        match partial.framing {
+            Framing::Empty => Ok(true),
+            Framing::Length(length) => {
+                let take = rest.len().min(length.saturating_sub(partial.answer.body.len()));
+                partial.answer.body.extend_from_slice(&rest[..take]);
+                self.used += take;
+                Ok(partial.answer.body.len() == length)
+            }
+            Framing::UntilClose => {
+                partial.answer.body.extend_from_slice(rest);
+                self.used = self.buffer.len();
+                Ok(self.ended)
+            }
+            Framing::Chunked => {
+                let bad = || Malformed::Chunk(self.used);
+                let (size_line, size) = match httparse::parse_chunk_size(rest) {
+                    Ok(httparse::Status::Complete((line, size))) => (line, usize::try_from(size).map_err(|_| bad())?),
+                    Ok(httparse::Status::Partial) => return Ok(false),
+                    Err(_) => return Err(bad()),
+                };
+                if size > MAX_ANSWER {
+                    return Err(Malformed::TooLarge);
+                }
+                if size == 0 {
+                    return self.trailers(size_line);
+                }
+                let end = size_line + size;
+                let Some(after) = rest.get(end..end + 2) else { return Ok(false) };
+                if after != b"\r\n" {
+                    return Err(bad());
+                }
+                partial.answer.body.extend_from_slice(&rest[size_line..end]);
+                self.used += end + 2;
+                Ok(false)
+            }
+        }
+    }
+
+    fn trailers(&mut self, from: usize) -> Result<bool, Malformed> {
+        let mut fields = [httparse::EMPTY_HEADER; MAX_HEADERS];
+        match httparse::parse_headers(&self.buffer[self.used + from..], &mut fields) {
+            Ok(httparse::Status::Complete((length, _))) => {
+                self.used += from + length;
+                Ok(true)
+            }
+            Ok(httparse::Status::Partial) => Ok(false),
+            Err(_) => Err(Malformed::Chunk(self.used + from)),
+        }
+    }
+}
+
+/// How the body's length is told (RFC 9112, 6.3).
+fn framing(status: u16, headers: &[(String, String)], method: &str) -> Result<Framing, Malformed> {
+    if method.eq_ignore_ascii_case("HEAD") || status < 200 || status == 204 || status == 304 {
+        return Ok(Framing::Empty);
+    }
+    if let Some(coding) = header(headers, "transfer-encoding") {
+        return if coding.trim().eq_ignore_ascii_case("chunked") {
+            Ok(Framing::Chunked)
+        } else {
+            Err(Malformed::Coding(coding.to_owned()))
+        };
+    }
+    let mut lengths = headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("content-length"));
+    let Some((_, first)) = lengths.next() else { return Ok(Framing::UntilClose) };
+    let same = lengths.all(|(_, other)| other == first);
+    let digits = !first.is_empty() && first.bytes().all(|byte| byte.is_ascii_digit());
+    let bad = || Malformed::Length(first.clone());
+    if !same || !digits {
+        return Err(bad());
+    }
+    let length = first.parse().map_err(|_| bad())?;
+    if length > MAX_ANSWER { Err(Malformed::TooLarge) } else { Ok(Framing::Length(length)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn read(bytes: &[u8], method: &str) -> Result<Option<Answer>, Malformed> {
+        let mut reader = AnswerReader::default();
+        reader.feed(bytes);
+        reader.end();
+        reader.next(method)
+    }
+
+    fn body(bytes: &str) -> String {
+        let answer = read(bytes.as_bytes(), "POST").unwrap().unwrap();
+        String::from_utf8(answer.body).unwrap()
+    }
+
+    #[test]
+    fn a_length_counts_bytes_and_leaves_the_rest() {
+        let mut reader = AnswerReader::default();
+        reader.feed("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n\u{00fc}xHTTP".as_bytes());
+        assert_eq!(reader.next("POST").unwrap().unwrap().body, "\u{00fc}".as_bytes());
+        assert_eq!(reader.rest(), b"xHTTP");
+    }
+
+    #[test]
+    fn chunks_with_extensions_and_trailers_are_joined() {
+        assert_eq!(
+            body("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3;a=b\r\nabc\r\n1\r\nd\r\n0\r\nX: y\r\n\r\n"),
+            "abcd"
+        );
+    }
+
+    #[test]
+    fn without_a_length_the_body_ends_with_the_connection() {
+        assert_eq!(body("HTTP/1.1 200 OK\r\n\r\nall of it"), "all of it");
+    }
+
+    #[test]
+    fn head_and_no_content_have_no_body() {
+        let head = b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n";
+        assert_eq!(read(head, "HEAD").unwrap().unwrap().body, b"");
+        assert_eq!(read(b"HTTP/1.1 204 No Content\r\n\r\n", "OPTIONS").unwrap().unwrap().body, b"");
+    }
+
+    #[test]
+    fn an_interim_answer_is_passed_over() {
+        let answer = read(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n", "POST");
+        assert_eq!(answer.unwrap().unwrap().status, 202);
+    }
+
+    #[test]
+    fn any_split_gives_the_same_answers() {
+        let bytes = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\nHTTP/1.1 404 N\r\nContent-Length: 1\r\n\r\n!";
+        for cut in 0..bytes.len() {
+            let mut reader = AnswerReader::default();
+            let mut statuses = Vec::new();
+            for part in [&bytes[..cut], &bytes[cut..]] {
+                reader.feed(part);
+                while let Some(answer) = reader.next("POST").unwrap() {
+                    statuses.push((answer.status, answer.body));
+                }
+            }
+            assert_eq!(statuses, [(200, b"hi".to_vec()), (404, b"!".to_vec())], "cut at {cut}");
+        }
+    }
+
+    #[test]
+    fn an_event_stream_is_whole_with_its_response() {
+        let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
+        let note = r#"data: {"jsonrpc":"2.0","method":"notifications/progress"}"#;
+        let last = r#"data: {"jsonrpc":"2.0","id":1,"result":{}}"#;
+        let events = format!("{note}\n\n{last}\n\n");
+        let mut reader = AnswerReader::default();
+        reader.feed(format!("{head}{:x}\r\n{events}\r\n", events.len()).as_bytes());
+        let answer = reader.next("POST").unwrap().unwrap();
+        assert_eq!(answer.events[1], json!({"jsonrpc": "2.0", "id": 1, "result": {}}));
+        assert!(answer.closes);
+    }
+
+    #[test]
+    fn bad_framing_is_named() {
+        let with = |field: &str| read(format!("HTTP/1.1 200 OK\r\n{field}\r\n\r\n").as_bytes(), "POST");
+        assert_eq!(with("Content-Length: -1"), Err(Malformed::Length("-1".into())));
+        assert_eq!(with("Content-Length: 1\r\nContent-Length: 2"), Err(Malformed::Length("1".into())));
+        assert_eq!(with("Transfer-Encoding: gzip"), Err(Malformed::Coding("gzip".into())));
+        assert_eq!(with("Content-Length: 99999999999"), Err(Malformed::TooLarge));
+        assert_eq!(with("Transfer-Encoding: chunked\r\n\r\nxyz\r\n"), Err(Malformed::Chunk(47)));
+        assert!(matches!(read(b"<html>", "POST"), Err(Malformed::Head(_))));
+    }
+}

@@ -1,0 +1,173 @@
+//! One TCP connection: writes and reads at the same time, keeps every byte, and always ends by a deadline.
+
+use super::{Answer, AnswerReader};
+use crate::fault::Fault;
+use crate::target::Endpoint;
+use std::io::ErrorKind;
+use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::{Instant, sleep, timeout, timeout_at};
+
+/// A part of what is sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Piece {
+    /// Bytes.
+    Bytes(Vec<u8>),
+    /// A pause, with nothing sent.
+    Pause(Duration),
+}
+
+/// What went over the wire, and what was understood of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Conversation {
+    /// Bytes that the system took.
+    pub sent: Vec<u8>,
+    /// Bytes that came.
+    pub received: Vec<u8>,
+    /// Whole answers in order.
+    pub answers: Vec<Answer>,
+    /// Why there are fewer than were waited for, or what else was wrong.
+    pub fault: Option<Fault>,
+    /// From the first byte sent to the end of the last answer.
+    pub time: Duration,
+}
+
+/// An open connection.
+#[derive(Debug)]
+pub struct Connection {
+    stream: TcpStream,
+    reader: AnswerReader,
+    last_used: Instant,
+    reusable: bool,
+}
+
+/// How long an idle connection is trusted. Longer, and the server's idle limit could cut it under a request.
+const TRUSTED_IDLE: Duration = Duration::from_secs(2);
+
+impl Connection {
+    /// Connects, by `limit` at the latest.
+    ///
+    /// # Errors
+    /// [`Fault::Unreachable`].
+    pub async fn open(endpoint: &Endpoint, limit: Duration) -> Result<Self, Fault> {
+        let unreachable = |reason: String| Fault::Unreachable { target: endpoint.authority.clone(), reason };
+        let stream = timeout(limit, TcpStream::connect((endpoint.host.as_str(), endpoint.port)))
+            .await
+            .map_err(|_| unreachable(format!("no connection within {} s", limit.as_secs_f64())))?
+            .map_err(|error| unreachable(error.to_string()))?;
+        // Nagle's algorithm would glue pieces that a transcript sends apart
+        stream.set_nodelay(true).map_err(|error| unreachable(error.to_string()))?;
+        Ok(Self { stream, reader: AnswerReader::default(), last_used: Instant::now(), reusable: true })
+    }
+
+    /// Whether another request may go over this connection. Sees a close that has already arrived.
+    pub fn is_reusable(&self) -> bool {
+        let quiet = || matches!(self.stream.try_read(&mut [0]), Err(error) if error.kind() == ErrorKind::WouldBlock);
+        self.reusable && self.last_used.elapsed() < TRUSTED_IDLE && quiet()
+    }
+
+    /// Sends the pieces and reads one answer for each method, by `limit` after the start, pauses not counted.
+    pub async fn converse(&mut self, pieces: &[Piece], methods: &[String], limit: Duration) -> Conversation {
+        let pauses: Duration = pieces.iter().map(|piece| if let Piece::Pause(time) = piece { *time } else { Duration::ZERO }).sum();
+        let started = Instant::now();
+        let deadline = started + limit + pauses;
+        let mut talk = Conversation::default();
+        let (mut from, mut to) = self.stream.split();
+        let mut buffer = vec![0; 16 << 10];
+        let mut writing = Box::pin(write(&mut to, pieces, &mut talk.sent));
+        let mut written = false;
+        let fault = loop {
+            match next_answer(&mut self.reader, methods, &mut talk.answers) {
+                Ok(true) if written || !methods.is_empty() => break None,
+                Ok(_) => {}
+                Err(fault) => break Some(fault),
+            }
+            let read = tokio::select! {
+                // a server may answer and close while the rest of a long body is still on its way
+                biased;
+                read = timeout_at(deadline, from.read(&mut buffer)) => read,
+                () = &mut writing, if !written => {
+                    written = true;
+                    continue;
+                }
+            };
+            let bytes = talk.received.len();
+            match read {
+                Ok(Ok(0)) => {
+                    self.reader.end();
+                    if !matches!(next_answer(&mut self.reader, methods, &mut talk.answers), Ok(true)) {
+                        break Some(Fault::Closed { bytes, reset: false, note: String::new() });
+                    }
+                }
+                Ok(Ok(count)) => {
+                    talk.received.extend_from_slice(&buffer[..count]);
+                    self.reader.feed(&buffer[..count]);
+                }
+                Ok(Err(error)) => {
+                    let note = format!("; {error}");
+                    break Some(Fault::Closed { bytes, reset: error.kind() == ErrorKind::ConnectionReset, note });
+                }
+                Err(_) if bytes == 0 => break Some(Fault::Silent(limit)),
+                Err(_) => break Some(Fault::Slow { after: limit, bytes }),
+            }
+        };
+        drop(writing);
+        talk.time = started.elapsed();
+        let extra = self.reader.rest().len();
+        let closes = talk.answers.last().is_none_or(|answer| answer.closes);
+        talk.fault = fault.or((extra > 0 && !closes).then_some(Fault::Extra(extra)));
+        self.reusable = written && !closes && talk.fault.is_none();
+        self.last_used = Instant::now();
+        talk
+    }
+
+    /// Whether the server closes within a time; also bytes that it sends before.
+    pub async fn closes_within(&mut self, limit: Duration) -> (bool, Vec<u8>) {
+        let deadline = Instant::now() + limit;
+        let mut extra = Vec::new();
+        let mut buffer = [0; 1024];
+        loop {
+            match timeout_at(deadline, self.stream.read(&mut buffer)).await {
+                Ok(Ok(0) | Err(_)) => return (true, extra),
+                Ok(Ok(count)) => extra.extend_from_slice(&buffer[..count]),
+                Err(_) => return (false, extra),
+            }
+            if extra.len() > super::answer::MAX_ANSWER {
+                return (false, extra);
+            }
+        }
+    }
+}
+
+/// Takes the answers that are there; true when there is one for each method.
+fn next_answer(reader: &mut AnswerReader, methods: &[String], answers: &mut Vec<Answer>) -> Result<bool, Fault> {
+    while let Some(method) = methods.get(answers.len()) {
+        match reader.next(method)? {
+            Some(answer) => answers.push(answer),
+            None => return Ok(false),
+        }
+    }
+    Ok(true)
+}
+
+/// Writes the pieces. An error is no fault here: what counts is whether an answer comes.
+async fn write(to: &mut tokio::net::tcp::WriteHalf<'_>, pieces: &[Piece], sent: &mut Vec<u8>) {
+    for piece in pieces {
+        match piece {
+            Piece::Pause(time) => sleep(*time).await,
+            Piece::Bytes(bytes) => {
+                let mut rest = bytes.as_slice();
+                while !rest.is_empty() {
+                    match to.write(rest).await {
+                        Ok(0) | Err(_) => return,
+                        Ok(count) => {
+                            sent.extend_from_slice(&rest[..count]);
+                            rest = &rest[count..];
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! Shell lines that repeat an exchange, for a person to paste: pure.
+
+use crate::http::{Piece, Request};
+use crate::target::{Command, Endpoint};
+use std::fmt::Write as _;
+
+/// Headers that curl adds by itself, to be taken out when the request has none.
+const CURL_ADDS: [&str; 4] = ["Accept", "Content-Type", "User-Agent", "Expect"];
+/// A run of one byte this long is written as a command instead.
+const LONG_RUN: usize = 200;
+
+/// A `curl` line for a request.
+pub fn curl(endpoint: &Endpoint, request: &Request) -> String {
+    let mut line = String::from("curl -sS -i");
+    if request.method == "HEAD" {
+        line.push_str(" -I");
+    } else {
+        let _ = write!(line, " -X {}", quote(&request.method));
+    }
+    for (name, value) in &request.headers {
+        if name.eq_ignore_ascii_case("host") && *value == endpoint.authority {
+            continue;
+        }
+        let _ = write!(line, " -H {}", quote(&format!("{name}: {value}")));
+    }
+    for name in CURL_ADDS {
+        if !request.headers.iter().any(|(given, _)| given.eq_ignore_ascii_case(name)) {
+            let _ = write!(line, " -H {}", quote(&format!("{name}:")));
+        }
+    }
+    if !request.chunked.is_empty() {
+        line.push_str(" -H 'Transfer-Encoding: chunked'");
+    }
+    let url = quote(&endpoint.url(&request.path));
+    match std::str::from_utf8(&request.body) {
+        _ if request.body.is_empty() => format!("{line} {url}"),
+        Ok(text) if text.len() < 4096 && !text.contains('\0') => format!("{line} --data-binary {} {url}", quote(text)),
+        _ => format!("{} | {line} --data-binary @- {url}", produce(&request.body)),
+    }
+}
+
+/// A `printf | nc` line for a raw connection.
+pub fn netcat(endpoint: &Endpoint, pieces: &[Piece]) -> String {
+    let mut steps = Vec::new();
+    for piece in pieces {
+        match piece {
+            Piece::Bytes(bytes) => steps.push(produce(bytes)),
+            Piece::Pause(time) => steps.push(format!("sleep {}", time.as_secs_f64())),
+        }
+    }
+    format!("{{ {}; }} | nc -w 7 {} {}", steps.join("; "), quote(&endpoint.host), endpoint.port)
+}
+
+/// A line that gives a message to a command.
+pub fn pipe(command: &Command, line: &[u8]) -> String {
+    format!("{{ {}; echo; }} | {command}", produce(line))
+}
+
+/// A command that writes these bytes; long runs of one byte are not spelt out.
+fn produce(bytes: &[u8]) -> String {
+    let mut parts = Vec::new();
+    let mut plain = Vec::new();
+    for run in bytes.chunk_by(|a, b| a == b) {
+        if run.len() < LONG_RUN {
+            plain.extend_from_slice(run);
+        } else {
+            parts.extend(printf(&std::mem::take(&mut plain)));
+            parts.push(format!("head -c {} /dev/zero | tr '\\0' '\\{:03o}'", run.len(), run[0]));
+        }
+    }
+    parts.extend(printf(&plain));
+    match parts.len() {
+        0 => "true".to_owned(),
+        1 => parts.remove(0),
+        _ => format!("{{ {}; }}", parts.join("; ")),
+    }
+}
+
+fn printf(bytes: &[u8]) -> Option<String> {
+    let mut text = String::new();
+    for &byte in bytes {
+        match byte {
+            b'\r' => text.push_str("\\r"),
+            b'\n' => text.push_str("\\n"),
+            b'\\' => text.push_str("\\\\"),
+            b'%' => text.push_str("%%"),
+            b'\'' => text.push_str("'\\''"),
+            // printf would take it for an option
+            b'-' if text.is_empty() => text.push_str("\\055"),
+            b' '..=b'~' => text.push(byte.into()),
+            _ => {
+                let _ = write!(text, "\\{byte:03o}");
+            }
+        }
+    }
+    (!text.is_empty()).then(|| format!("printf '{text}'"))
+}
+
+/// Quotes a word for a POSIX shell.
+fn quote(word: &str) -> String {
+    let safe = |c: char| c.is_ascii_alphanumeric() || "-_./:@=+,".contains(c);
+    if !word.is_empty() && word.chars().all(safe) { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command as Process;
+
+    /// What a shell makes of a command.
+    fn run(command: &str) -> Vec<u8> {
+        Process::new("sh").args(["-c", command]).output().unwrap().stdout
+    }
+
+    #[test]
+    fn a_shell_gives_the_very_bytes_back() {
+        let mut bytes: Vec<u8> = (0..=255).collect();
+        bytes.extend([b'x'; 1000]);
+        bytes.extend(b"it's 100% \\n\r\n12");
+        assert_eq!(run(&produce(&bytes)), bytes);
+    }
+
+    #[test]
+    fn curl_takes_out_what_it_would_add() {
+        let endpoint = Endpoint::parse("http://127.0.0.1:80/mcp").unwrap();
+        let request = Request {
+            method: "POST".into(),
+            path: "/mcp".into(),
+            headers: vec![("Host".into(), "127.0.0.1".into()), ("Content-Type".into(), "application/json".into())],
+            body: b"{\"a\":\"it's\"}".into(),
+            chunked: vec![],
+        };
+        assert_eq!(
+            curl(&endpoint, &request),
+            "curl -sS -i -X POST -H 'Content-Type: application/json' -H Accept: -H User-Agent: -H Expect: \
+             --data-binary '{\"a\":\"it'\\''s\"}' http://127.0.0.1/mcp"
+        );
+    }
+}
