@@ -5,11 +5,24 @@
 #![no_std]
 extern crate alloc;
 
+mod answer;
 mod board;
+mod bounds;
+mod contract;
+mod device;
+mod era;
 mod http;
+mod json;
+mod log;
+mod message;
+mod scan;
+mod schema;
+mod tools;
 
 pub use board::{Board, Led, ReadError, Stats};
-pub use http::{Request, Response};
+pub use bounds::*;
+pub use device::Device;
+pub use http::{ALLOW, ENDPOINT, Request, Response};
 
 /// Milliseconds since the board started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
