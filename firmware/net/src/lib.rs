@@ -4,3 +4,4 @@
 
 pub mod boot;
 pub mod http;
+pub mod mdns;
