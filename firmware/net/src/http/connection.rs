@@ -36,9 +36,9 @@ pub enum Action {
 /// `buf` holds, from the front: the head, the part of the body that is inline, a gap that chunk framing left, and what
 /// has been received but not looked at (`raw..end`), which may belong to the next request.
 #[derive(Debug)]
-pub struct Connection {
+pub struct Connection<'b> {
     state: State,
-    buf: [u8; CONNECTION_BYTES],
+    buf: &'b mut [u8; CONNECTION_BYTES],
     end: usize,
     raw: usize,
     body: usize,
@@ -77,18 +77,12 @@ enum Progress {
     NoRoom,
 }
 
-impl Default for Connection {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl Connection {
-    /// A connection that is not open yet.
-    pub const fn new() -> Self {
+impl<'b> Connection<'b> {
+    /// A connection that is not open yet, in this memory.
+    pub const fn new(buf: &'b mut [u8; CONNECTION_BYTES]) -> Self {
         Self {
             state: State::Head,
-            buf: [0; CONNECTION_BYTES],
+            buf,
             end: 0,
             raw: 0,
             body: 0,
@@ -375,7 +369,7 @@ impl Connection {
         } else {
             LINGER_DEADLINE
         };
-        self.state = State::Refusing(answer::refusal(fault, bodiless, &mut self.buf), linger);
+        self.state = State::Refusing(answer::refusal(fault, bodiless, &mut self.buf[..]), linger);
     }
 
     /// The place is needed by another connection: an idle one closes, a half-sent request is refused.

@@ -16,7 +16,10 @@ use mcp_device::{Board, Device, Millis, Request, Response};
 use super::fault::Fault;
 use super::policy::{Phase, Table, Verdict};
 use super::pool::{Lease, Pool};
-use super::{ANSWER_DEADLINE, ANSWER_MAX, BODY_MAX, BUFFER_WAIT, HEAD_ROOM, MAX_HEADERS, WRITE_DEADLINE};
+use super::{
+    ANSWER_DEADLINE, ANSWER_MAX, BODY_MAX, BUFFER_WAIT, CONNECTION_BYTES, HEAD_ROOM, MAX_HEADERS,
+    WRITE_DEADLINE,
+};
 use super::{Action, Connection, Hosts};
 
 /// Bytes of an answer buffer.
@@ -46,7 +49,7 @@ impl<B: Board> Handler for Device<B> {
 /// The memory of a server for `CONNECTIONS` sockets, with `BODIES` buffers for bodies and `ANSWERS` for answers. All of
 /// it is zero at the start, so that a static one takes no flash.
 pub struct Server<const CONNECTIONS: usize, const BODIES: usize, const ANSWERS: usize> {
-    connections: [Connection; CONNECTIONS],
+    connections: [[u8; CONNECTION_BYTES]; CONNECTIONS],
     bodies: [[u8; BODY_MAX]; BODIES],
     answers: [[u8; ANSWER_BYTES]; ANSWERS],
 }
@@ -66,7 +69,7 @@ impl<const CONNECTIONS: usize, const BODIES: usize, const ANSWERS: usize>
     pub const fn new() -> Self {
         const { assert!(CONNECTIONS > 0 && BODIES > 0 && ANSWERS > 0) }
         Self {
-            connections: [const { Connection::new() }; CONNECTIONS],
+            connections: [[0; CONNECTION_BYTES]; CONNECTIONS],
             bodies: [[0; BODY_MAX]; BODIES],
             answers: [[0; ANSWER_BYTES]; ANSWERS],
         }
@@ -88,7 +91,7 @@ impl<const CONNECTIONS: usize, const BODIES: usize, const ANSWERS: usize>
             answers: Pool::new(&mut self.answers),
         };
         let mut index = 0..CONNECTIONS;
-        let workers = self.connections.each_mut().map(|connection| {
+        let workers = self.connections.each_mut().map(|buf| {
             let index = index.next().unwrap_or_default();
             Worker {
                 index,
@@ -96,7 +99,7 @@ impl<const CONNECTIONS: usize, const BODIES: usize, const ANSWERS: usize>
                 handler,
                 hosts,
             }
-            .run(acceptor, connection)
+            .run(acceptor, Connection::new(buf))
         });
         join(shared.make_room(), join_array(workers)).await.0
     }
@@ -150,12 +153,12 @@ type Body<'p, 'b, const C: usize> = Lease<'p, 'b, BODY_MAX, C>;
 struct Broken;
 
 impl<'s, 'b, H: Handler, const C: usize, const B: usize, const A: usize> Worker<'s, 'b, H, C, B, A> {
-    async fn run<S: TcpAccept>(self, acceptor: &S, connection: &mut Connection) -> Infallible {
+    async fn run<S: TcpAccept>(self, acceptor: &S, mut connection: Connection<'_>) -> Infallible {
         loop {
             match acceptor.accept().await {
                 Ok((_, mut socket)) => {
                     connection.open(now());
-                    let served = self.serve(connection, &mut socket).await;
+                    let served = self.serve(&mut connection, &mut socket).await;
                     if served.is_err() || !connection.is_ended() {
                         let _ = with_timeout(ticks(CLOSE_DEADLINE), socket.abort()).await;
                     }
@@ -168,7 +171,7 @@ impl<'s, 'b, H: Handler, const C: usize, const B: usize, const A: usize> Worker<
     }
 
     /// Until the connection is over; an error means that it broke.
-    async fn serve<T>(&self, connection: &mut Connection, socket: &mut T) -> Result<(), Broken>
+    async fn serve<T>(&self, connection: &mut Connection<'_>, socket: &mut T) -> Result<(), Broken>
     where
         T: Read + Write + TcpShutdown,
     {
@@ -215,7 +218,7 @@ impl<'s, 'b, H: Handler, const C: usize, const B: usize, const A: usize> Worker<
         }
     }
 
-    async fn read<T: Read>(&self, connection: &mut Connection, socket: &mut T) -> Result<(), Broken> {
+    async fn read<T: Read>(&self, connection: &mut Connection<'_>, socket: &mut T) -> Result<(), Broken> {
         let deadline = Timer::at(instant(connection.deadline()));
         // Bytes come first: a request that has arrived is not thrown out.
         match select3(socket.read(connection.room()), deadline, self.leave().wait()).await {
@@ -244,7 +247,7 @@ impl<'s, 'b, H: Handler, const C: usize, const B: usize, const A: usize> Worker<
 
     async fn answer<T: Write>(
         &self,
-        connection: &mut Connection,
+        connection: &mut Connection<'_>,
         body: Option<&Body<'_, '_, C>>,
         socket: &mut T,
     ) -> Result<(), Broken> {
@@ -266,7 +269,7 @@ impl<'s, 'b, H: Handler, const C: usize, const B: usize, const A: usize> Worker<
     /// of the whole in `buffer`.
     async fn make_answer(
         &self,
-        connection: &Connection,
+        connection: &Connection<'_>,
         body: Option<&Body<'_, '_, C>>,
         buffer: &mut [u8; ANSWER_BYTES],
     ) -> Result<(usize, usize), Fault> {
