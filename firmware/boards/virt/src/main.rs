@@ -1,0 +1,152 @@
+//! The MCP device on QEMU's `virt` machine: RISC-V, 32 bits, virtio network.
+#![no_std]
+#![no_main]
+
+extern crate alloc;
+
+mod board;
+mod build_id;
+mod clock;
+mod console;
+mod entropy;
+mod interrupts;
+mod machine;
+mod memory;
+mod network;
+mod power;
+mod virtio;
+
+use alloc::format;
+use core::net::{IpAddr, Ipv4Addr, SocketAddr};
+use core::panic::PanicInfo;
+
+use edge_nal::TcpBind;
+use edge_nal_embassy::{Tcp, TcpBuffers};
+use embassy_executor::{Executor, Spawner};
+use embassy_net::{Stack, StackResources};
+use embassy_time::{Duration, with_timeout};
+use mcp_device::{Board, Device};
+use mcp_device_net::boot::Stage;
+use mcp_device_net::http::{Hosts, Server};
+use static_cell::{ConstStaticCell, StaticCell};
+
+use crate::board::{Virt, now};
+use crate::entropy::Entropy;
+
+/// TCP port of the MCP endpoint.
+const PORT: u16 = 18791;
+/// TCP connections at a time.
+const CONNECTIONS: usize = 8;
+/// Sockets of the network stack: the connections, DHCP, mDNS.
+const SOCKETS: usize = CONNECTIONS + 2;
+
+const ONCE: &str = "each task is spawned once";
+
+#[riscv_rt::entry]
+fn main() -> ! {
+    memory::init();
+    static EXECUTOR: StaticCell<Executor> = StaticCell::new();
+    EXECUTOR.init(Executor::new()).run(start)
+}
+
+#[inline(never)] // or its frame would stay on the stack for ever
+fn start(spawner: Spawner) {
+    static BUILD_ID: ConstStaticCell<[u8; build_id::TEXT]> = ConstStaticCell::new([0; build_id::TEXT]);
+    static BUFFERS: ConstStaticCell<network::Buffers> = ConstStaticCell::new(network::Buffers::new());
+    static RESOURCES: StaticCell<StackResources<SOCKETS>> = StaticCell::new();
+    static DEVICE: StaticCell<Device<Virt>> = StaticCell::new();
+
+    console!(
+        "{}",
+        Stage::Reset {
+            reason: power::reset_reason()
+        }
+    );
+    let build_id = build_id::read(BUILD_ID.take());
+    console!("{}", Stage::Build { id: build_id });
+    let interface = network::Device::find(BUFFERS.take());
+    let mac = interface.mac();
+    console!("{}", Stage::Mac { mac });
+
+    let entropy = Entropy::find();
+    let dhcp = embassy_net::Config::dhcpv4(Default::default());
+    let resources = RESOURCES.init_with(StackResources::new);
+    let (stack, network) = embassy_net::new(interface, dhcp, resources, entropy.next_u64());
+    let device = DEVICE.init(Device::new(Virt::new(mac, build_id, entropy), now()));
+    console::listen();
+    interrupts::enable();
+    spawner.spawn(run_network(network).expect(ONCE));
+    spawner.spawn(serve(stack, device).expect(ONCE));
+    spawner.spawn(report_address(stack).expect(ONCE));
+    spawner.spawn(obey().expect(ONCE));
+}
+
+#[embassy_executor::task]
+async fn run_network(mut runner: embassy_net::Runner<'static, network::Device>) {
+    runner.run().await
+}
+
+#[embassy_executor::task]
+async fn serve(stack: Stack<'static>, device: &'static Device<Virt>) {
+    static SERVER: ConstStaticCell<Server<CONNECTIONS, 2, 2>> = ConstStaticCell::new(Server::new());
+    static BUFFERS: ConstStaticCell<TcpBuffers<CONNECTIONS, 4096, 2048>> =
+        ConstStaticCell::new(TcpBuffers::new());
+
+    let host = format!("{}.local", device.board().name());
+    let tcp = Tcp::new(stack, BUFFERS.take());
+    let any = SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), PORT);
+    let acceptor = tcp.bind(any).await.expect("it only notes the address");
+    SERVER.take().run(&acceptor, device, &Hosts::new(&[&host])).await;
+}
+
+/// Says on the console where the device is reached, again whenever that changes.
+#[embassy_executor::task]
+async fn report_address(stack: Stack<'static>) {
+    const PATIENCE: Duration = Duration::from_secs(10);
+
+    let mut last = None;
+    if with_timeout(PATIENCE, stack.wait_config_up()).await.is_err() {
+        console!(
+            "mcp-device warning: no address after {} s: no DHCP server answers",
+            PATIENCE.as_secs()
+        );
+    }
+    loop {
+        stack.wait_config_up().await;
+        let ip = stack
+            .config_v4()
+            .map(|config| IpAddr::V4(config.address.address()));
+        if let Some(ip) = ip.filter(|_| ip != last) {
+            console!("{}", Stage::Address { ip });
+            console!("{}", Stage::Serving { ip, port: PORT });
+            last = Some(ip);
+        }
+        stack.wait_config_down().await;
+    }
+}
+
+/// Obeys the command line on the console.
+#[embassy_executor::task]
+async fn obey() {
+    let mut line = [0; console::LINE];
+    loop {
+        match console::read_line(&mut line).await {
+            b"stats" => console!("mcp-device stats {}", memory::Figures::now()),
+            b"restart" => power::restart(),
+            b"shutdown" => power::off(),
+            other => console!(
+                "mcp-device unknown command `{}`: stats, restart, shutdown",
+                other.escape_ascii()
+            ),
+        }
+    }
+}
+
+#[panic_handler]
+fn panic(info: &PanicInfo) -> ! {
+    match info.location() {
+        Some(place) => console!("mcp-device panic at {place}: {}", info.message()),
+        None => console!("mcp-device panic: {}", info.message()),
+    }
+    power::fail()
+}
