@@ -30,7 +30,7 @@ pub use fault::Fault;
 pub use head::HeaderSlots;
 pub use host::Hosts;
 pub use policy::{Phase, Table, Verdict};
-pub use server::{CONSTANT_MAX, Handler, Server};
+pub use server::{CONSTANT_MAX, Handler, Seat, Server, Shared};
 
 /// Longest request head in bytes, from the method to the empty line.
 pub const HEAD_MAX: usize = 2048;

@@ -75,15 +75,11 @@ impl<const CONNECTIONS: usize, const BODIES: usize, const ANSWERS: usize>
         }
     }
 
-    /// Serves for ever. `acceptor` must be able to have `CONNECTIONS` sockets open at once. An error of the network ends
-    /// one connection at most.
-    pub async fn run<A: TcpAccept, H: Handler>(
-        &mut self,
-        acceptor: &A,
-        handler: &H,
-        hosts: &Hosts<'_>,
-    ) -> Infallible {
-        let shared = Shared::<CONNECTIONS, BODIES, ANSWERS> {
+    /// Takes the server apart, for an executor that runs each connection as a task of its own: what they share, and
+    /// a seat for each. Spawn [`Shared::make_room`] once and [`Shared::serve`] once a seat. That takes far less stack
+    /// than [`Server::run`], which makes all the futures before it stores them, and a packet wakes one task only.
+    pub fn split(&mut self) -> (Shared<'_, CONNECTIONS, BODIES, ANSWERS>, [Seat<'_>; CONNECTIONS]) {
+        let shared = Shared {
             table: RefCell::new(Table::new()),
             changed: Signal::new(),
             leave: [const { Signal::new() }; CONNECTIONS],
@@ -91,22 +87,36 @@ impl<const CONNECTIONS: usize, const BODIES: usize, const ANSWERS: usize>
             answers: Pool::new(&mut self.answers),
         };
         let mut index = 0..CONNECTIONS;
-        let workers = self.connections.each_mut().map(|buf| {
+        let seats = self.connections.each_mut().map(|buffer| {
             let index = index.next().unwrap_or_default();
-            Worker {
-                index,
-                shared: &shared,
-                handler,
-                hosts,
-            }
-            .run(acceptor, Connection::new(buf))
+            let connection = Connection::new(buffer);
+            Seat { index, connection }
         });
-        join(shared.make_room(), join_array(workers)).await.0
+        (shared, seats)
+    }
+
+    /// Serves for ever, on one task. `acceptor` must be able to have `CONNECTIONS` sockets open at once. An error of the
+    /// network ends one connection at most.
+    pub async fn run<A: TcpAccept, H: Handler>(
+        &mut self,
+        acceptor: &A,
+        handler: &H,
+        hosts: &Hosts<'_>,
+    ) -> Infallible {
+        let (shared, seats) = self.split();
+        let connections = seats.map(|seat| shared.serve(seat, acceptor, handler, hosts));
+        join(shared.make_room(), join_array(connections)).await.0
     }
 }
 
-/// What the workers share.
-struct Shared<'b, const C: usize, const B: usize, const A: usize> {
+/// The place of one connection at a time in a [`Server`].
+pub struct Seat<'s> {
+    index: usize,
+    connection: Connection<'s>,
+}
+
+/// What the connections of a [`Server`] share.
+pub struct Shared<'b, const C: usize, const B: usize, const A: usize> {
     table: RefCell<Table<C>>,
     changed: Signal<NoopRawMutex, ()>,
     leave: [Signal<NoopRawMutex, ()>; C],
@@ -115,8 +125,8 @@ struct Shared<'b, const C: usize, const B: usize, const A: usize> {
 }
 
 impl<const C: usize, const B: usize, const A: usize> Shared<'_, C, B, A> {
-    /// Carries out what the table decides.
-    async fn make_room(&self) -> Infallible {
+    /// Has the connections that must make room leave, for ever.
+    pub async fn make_room(&self) -> Infallible {
         loop {
             let verdict = self.table.borrow_mut().settle(now());
             match verdict {
@@ -131,6 +141,25 @@ impl<const C: usize, const B: usize, const A: usize> Shared<'_, C, B, A> {
                 Verdict::Settled => self.changed.wait().await,
             }
         }
+    }
+
+    /// Serves one connection after the other in `seat`, for ever. An error of the network ends one of them at most.
+    pub async fn serve<S: TcpAccept, H: Handler>(
+        &self,
+        seat: Seat<'_>,
+        acceptor: &S,
+        handler: &H,
+        hosts: &Hosts<'_>,
+    ) -> Infallible {
+        let Seat { index, connection } = seat;
+        Worker {
+            index,
+            shared: self,
+            handler,
+            hosts,
+        }
+        .run(acceptor, connection)
+        .await
     }
 
     fn update(&self, change: impl FnOnce(&mut Table<C>)) {
@@ -286,7 +315,7 @@ impl<'s, 'b, H: Handler, const C: usize, const B: usize, const A: usize> Worker<
         let (head, has_body) = connection.answer(&response).ok_or(Fault::BadAnswer)?;
         let length = response.body.len();
         let place = response.body.as_ptr().addr().wrapping_sub(base);
-        let in_place = place >= HEAD_ROOM && place < ANSWER_BYTES && length <= ANSWER_BYTES - place;
+        let in_place = (HEAD_ROOM..ANSWER_BYTES).contains(&place) && length <= ANSWER_BYTES - place;
         let start = if in_place { place } else { HEAD_ROOM };
         if !in_place {
             let constant: heapless::Vec<u8, CONSTANT_MAX> =
