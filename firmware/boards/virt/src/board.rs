@@ -56,11 +56,11 @@ impl Board for Virt {
     }
 
     async fn read_sensor(&self, channel: &str) -> Result<f32, ReadError> {
-        mcp_device_simulated::read_sensor(channel, now())
+        mcp_hil_board_simulated::read_sensor(channel, now())
     }
 
     fn sensor_fitted(&self, channel: &str) -> bool {
-        mcp_device_simulated::sensor_fitted(channel)
+        mcp_hil_board_simulated::sensor_fitted(channel)
     }
 
     fn set_led(&self, _: Led) {

@@ -17,6 +17,7 @@ mod power;
 mod virtio;
 
 use alloc::format;
+use alloc::string::String;
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use core::panic::PanicInfo;
 
@@ -27,7 +28,7 @@ use embassy_net::{Stack, StackResources};
 use embassy_time::{Duration, with_timeout};
 use mcp_device::{Board, Device};
 use mcp_device_net::boot::Stage;
-use mcp_device_net::http::{Hosts, Server};
+use mcp_device_net::http::{Hosts, Seat, Server, Shared};
 use static_cell::{ConstStaticCell, StaticCell};
 
 use crate::board::{Virt, now};
@@ -37,9 +38,15 @@ use crate::entropy::Entropy;
 const PORT: u16 = 18791;
 /// TCP connections at a time.
 const CONNECTIONS: usize = 8;
+/// Buffers for request bodies, shared by all connections.
+const BODIES: usize = 2;
+/// Buffers for answers, shared by all connections.
+const ANSWERS: usize = 2;
+/// Bytes of a connection's TCP buffers.
+const SEND: usize = 4096;
+const RECEIVE: usize = 2048;
 /// Sockets of the network stack: the connections, DHCP, mDNS.
 const SOCKETS: usize = CONNECTIONS + 2;
-
 const ONCE: &str = "each task is spawned once";
 
 #[riscv_rt::entry]
@@ -76,7 +83,7 @@ fn start(spawner: Spawner) {
     console::listen();
     interrupts::enable();
     spawner.spawn(run_network(network).expect(ONCE));
-    spawner.spawn(serve(stack, device).expect(ONCE));
+    serve(spawner, stack, device);
     spawner.spawn(report_address(stack).expect(ONCE));
     spawner.spawn(obey().expect(ONCE));
 }
@@ -86,17 +93,43 @@ async fn run_network(mut runner: embassy_net::Runner<'static, network::Device>) 
     runner.run().await
 }
 
-#[embassy_executor::task]
-async fn serve(stack: Stack<'static>, device: &'static Device<Virt>) {
-    static SERVER: ConstStaticCell<Server<CONNECTIONS, 2, 2>> = ConstStaticCell::new(Server::new());
-    static BUFFERS: ConstStaticCell<TcpBuffers<CONNECTIONS, 4096, 2048>> =
-        ConstStaticCell::new(TcpBuffers::new());
+type Connections = Shared<'static, CONNECTIONS, BODIES, ANSWERS>;
 
-    let host = format!("{}.local", device.board().name());
-    let tcp = Tcp::new(stack, BUFFERS.take());
+/// Has every connection served by a task of its own.
+fn serve(spawner: Spawner, stack: Stack<'static>, device: &'static Device<Virt>) {
+    static SERVER: ConstStaticCell<Server<CONNECTIONS, BODIES, ANSWERS>> =
+        ConstStaticCell::new(Server::new());
+    static SHARED: StaticCell<Connections> = StaticCell::new();
+    static SOCKETS: ConstStaticCell<TcpBuffers<CONNECTIONS, SEND, RECEIVE>> =
+        ConstStaticCell::new(TcpBuffers::new());
+    static HOST: StaticCell<String> = StaticCell::new();
+
+    let (shared, seats) = SERVER.take().split();
+    let shared = SHARED.init(shared);
+    let tcp = Tcp::new(stack, SOCKETS.take());
+    let host = HOST.init(format!("{}.local", device.board().name()));
+    spawner.spawn(make_room(shared).expect(ONCE));
+    for seat in seats {
+        spawner.spawn(serve_connection(shared, seat, tcp, device, host).expect("as many tasks as seats"));
+    }
+}
+
+#[embassy_executor::task]
+async fn make_room(shared: &'static Connections) {
+    shared.make_room().await;
+}
+
+#[embassy_executor::task(pool_size = CONNECTIONS)]
+async fn serve_connection(
+    shared: &'static Connections,
+    seat: Seat<'static>,
+    tcp: Tcp<'static>,
+    device: &'static Device<Virt>,
+    host: &'static str,
+) {
     let any = SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), PORT);
     let acceptor = tcp.bind(any).await.expect("it only notes the address");
-    SERVER.take().run(&acceptor, device, &Hosts::new(&[&host])).await;
+    shared.serve(seat, &acceptor, device, &Hosts::new(&[host])).await;
 }
 
 /// Says on the console where the device is reached, again whenever that changes.
