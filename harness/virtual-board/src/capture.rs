@@ -12,7 +12,9 @@ use std::time::SystemTime;
 
 use pcap_file::pcapng::PcapNgWriter;
 use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption};
-use pcap_file::pcapng::blocks::interface_description::{InterfaceDescriptionBlock, InterfaceDescriptionOption};
+use pcap_file::pcapng::blocks::interface_description::{
+    InterfaceDescriptionBlock, InterfaceDescriptionOption,
+};
 use pcap_file::{DataLink, PcapError};
 
 use crate::Error;
@@ -36,10 +38,16 @@ pub struct Capture {
 impl Capture {
     /// Makes the file, or empties it.
     pub fn create(path: &Path) -> Result<Self, Error> {
-        let failed = |reason: String| Error::Capture { path: path.to_owned(), reason };
+        let failed = |reason: String| Error::Capture {
+            path: path.to_owned(),
+            reason,
+        };
         let file = File::create(path).map_err(|error| failed(error.to_string()))?;
         let file = PcapNgWriter::new(BufWriter::new(file)).map_err(|error| failed(error.to_string()))?;
-        Ok(Capture { path: path.to_owned(), file })
+        Ok(Capture {
+            path: path.to_owned(),
+            file,
+        })
     }
 
     /// Describes the next port; ports are described in the order of their numbers.
@@ -81,7 +89,10 @@ impl Capture {
     }
 
     fn check(&self, written: Result<(), PcapError>) -> Result<(), Error> {
-        written.map_err(|error| Error::Capture { path: self.path.clone(), reason: error.to_string() })
+        written.map_err(|error| Error::Capture {
+            path: self.path.clone(),
+            reason: error.to_string(),
+        })
     }
 }
 
@@ -103,7 +114,9 @@ mod tests {
         capture.record(first, 0, Way::Sent, &[0xaa; 61]).unwrap();
         // A port may come after the first frames: a board that starts late.
         capture.add_port("board 0").unwrap();
-        capture.record(first + Duration::from_millis(20), 1, Way::Received, &[0xaa; 61]).unwrap();
+        capture
+            .record(first + Duration::from_millis(20), 1, Way::Received, &[0xaa; 61])
+            .unwrap();
         capture.flush().unwrap();
 
         let mut reader = PcapNgReader::new(File::open(&path).unwrap()).unwrap();
@@ -114,17 +127,39 @@ mod tests {
             }
         }
         assert_eq!(packets.len(), 2);
-        assert_eq!(packets[0].timestamp, Duration::from_nanos(1_700_000_000_123_456_789));
+        assert_eq!(
+            packets[0].timestamp,
+            Duration::from_nanos(1_700_000_000_123_456_789)
+        );
         assert_eq!(packets[0].data.as_ref(), [0xaa; 61]);
-        assert_eq!((packets[0].interface_id, &packets[0].options[0]), (0, &EnhancedPacketOption::Flags(2)));
-        assert_eq!((packets[1].interface_id, &packets[1].options[0]), (1, &EnhancedPacketOption::Flags(1)));
-        let names: Vec<_> = reader.interfaces().iter().map(|interface| interface.options[0].clone()).collect();
-        assert_eq!(names[1], InterfaceDescriptionOption::IfName(Cow::Borrowed("board 0")));
+        assert_eq!(
+            (packets[0].interface_id, &packets[0].options[0]),
+            (0, &EnhancedPacketOption::Flags(2))
+        );
+        assert_eq!(
+            (packets[1].interface_id, &packets[1].options[0]),
+            (1, &EnhancedPacketOption::Flags(1))
+        );
+        let names: Vec<_> = reader
+            .interfaces()
+            .iter()
+            .map(|interface| interface.options[0].clone())
+            .collect();
+        assert_eq!(
+            names[1],
+            InterfaceDescriptionOption::IfName(Cow::Borrowed("board 0"))
+        );
     }
 
     #[test]
     fn a_place_that_cannot_be_written_is_named() {
-        let error = Capture::create(Path::new("/no/such/folder/run.pcapng")).err().unwrap().to_string();
-        assert!(error.contains("/no/such/folder/run.pcapng") && error.contains("No such file"), "{error}");
+        let error = Capture::create(Path::new("/no/such/folder/run.pcapng"))
+            .err()
+            .unwrap()
+            .to_string();
+        assert!(
+            error.contains("/no/such/folder/run.pcapng") && error.contains("No such file"),
+            "{error}"
+        );
     }
 }

@@ -42,7 +42,8 @@ impl Server {
     /// Looks at any Ethernet frame. None when it is no packet to a DHCP server, and so not for this one.
     pub fn receive(&mut self, frame: &[u8]) -> Option<Answer> {
         let packet = SlicedPacket::from_ethernet(frame).ok()?;
-        let (Some(NetSlice::Ipv4(_)), Some(TransportSlice::Udp(udp))) = (&packet.net, &packet.transport) else {
+        let (Some(NetSlice::Ipv4(_)), Some(TransportSlice::Udp(udp))) = (&packet.net, &packet.transport)
+        else {
             return None;
         };
         if udp.destination_port() != SERVER_PORT {
@@ -71,7 +72,11 @@ impl Server {
                     _ => request.ciaddr(),
                 };
                 let address = self.address_for(mac)?;
-                let kind = if wanted == address { MessageType::Ack } else { MessageType::Nak };
+                let kind = if wanted == address {
+                    MessageType::Ack
+                } else {
+                    MessageType::Nak
+                };
                 answer(mac, request, kind, address)
             }
             // The client has an address and wants the rest (RFC 2131 4.3.5): no address, no lease time.
@@ -89,7 +94,9 @@ impl Server {
         if let Some(lent) = self.lent.get(&mac) {
             return Some(*lent);
         }
-        let free = plan::DYNAMIC.map(plan::host).find(|address| !self.lent.values().any(|lent| lent == address))?;
+        let free = plan::DYNAMIC
+            .map(plan::host)
+            .find(|address| !self.lent.values().any(|lent| lent == address))?;
         self.lent.insert(mac, free);
         Some(free)
     }
@@ -195,15 +202,23 @@ mod tests {
             return None;
         };
         let packet = SlicedPacket::from_ethernet(&reply).unwrap();
-        let Some(NetSlice::Ipv4(ip)) = &packet.net else { panic!("no IPv4") };
-        let Some(TransportSlice::Udp(udp)) = &packet.transport else { panic!("no UDP") };
+        let Some(NetSlice::Ipv4(ip)) = &packet.net else {
+            panic!("no IPv4")
+        };
+        let Some(TransportSlice::Udp(udp)) = &packet.transport else {
+            panic!("no UDP")
+        };
         assert_eq!((udp.source_port(), udp.destination_port()), (67, 68));
         assert_eq!(ip.header().source_addr(), HOST_ADDRESS);
         assert_eq!(reply[6..12], plan::mac_of(HOST_ADDRESS));
         let message = Message::decode(&mut Decoder::new(udp.payload())).unwrap();
         assert_eq!(message.opcode(), Opcode::BootReply);
         assert_eq!(message.xid(), 0x1234_5678);
-        Some((reply[..6].try_into().unwrap(), ip.header().destination_addr(), message))
+        Some((
+            reply[..6].try_into().unwrap(),
+            ip.header().destination_addr(),
+            message,
+        ))
     }
 
     #[test]
@@ -215,17 +230,30 @@ mod tests {
         assert_eq!(offer.yiaddr(), BOARD_ADDRESS);
         assert_eq!(offer.chaddr(), BOARD);
         for (code, option) in [
-            (OptionCode::SubnetMask, DhcpOption::SubnetMask(Ipv4Addr::new(255, 255, 255, 0))),
-            (OptionCode::Router, DhcpOption::Router(vec![Ipv4Addr::new(10, 13, 37, 1)])),
-            (OptionCode::ServerIdentifier, DhcpOption::ServerIdentifier(Ipv4Addr::new(10, 13, 37, 1))),
+            (
+                OptionCode::SubnetMask,
+                DhcpOption::SubnetMask(Ipv4Addr::new(255, 255, 255, 0)),
+            ),
+            (
+                OptionCode::Router,
+                DhcpOption::Router(vec![Ipv4Addr::new(10, 13, 37, 1)]),
+            ),
+            (
+                OptionCode::ServerIdentifier,
+                DhcpOption::ServerIdentifier(Ipv4Addr::new(10, 13, 37, 1)),
+            ),
             (OptionCode::AddressLeaseTime, DhcpOption::AddressLeaseTime(3600)),
         ] {
             assert_eq!(offer.opts().get(code), Some(&option));
         }
 
         let mut request = message(BOARD, MessageType::Request);
-        request.opts_mut().insert(DhcpOption::RequestedIpAddress(offer.yiaddr()));
-        request.opts_mut().insert(DhcpOption::ServerIdentifier(HOST_ADDRESS));
+        request
+            .opts_mut()
+            .insert(DhcpOption::RequestedIpAddress(offer.yiaddr()));
+        request
+            .opts_mut()
+            .insert(DhcpOption::ServerIdentifier(HOST_ADDRESS));
         let (.., ack) = ask(&mut server, &request).unwrap();
         assert_eq!(ack.opts().msg_type(), Some(MessageType::Ack));
         assert_eq!(ack.yiaddr(), BOARD_ADDRESS);
@@ -253,7 +281,9 @@ mod tests {
     #[test]
     fn a_wrong_address_is_refused_by_broadcast() {
         let mut request = message(BOARD, MessageType::Request);
-        request.opts_mut().insert(DhcpOption::RequestedIpAddress(Ipv4Addr::new(192, 168, 1, 7)));
+        request
+            .opts_mut()
+            .insert(DhcpOption::RequestedIpAddress(Ipv4Addr::new(192, 168, 1, 7)));
         let (mac, ip, nak) = ask(&mut Server::new(), &request).unwrap();
         assert_eq!((mac, ip), ([0xff; 6], Ipv4Addr::BROADCAST));
         assert_eq!(nak.opts().msg_type(), Some(MessageType::Nak));
@@ -264,8 +294,12 @@ mod tests {
     #[test]
     fn a_request_to_another_server_is_left_to_it() {
         let mut request = message(BOARD, MessageType::Request);
-        request.opts_mut().insert(DhcpOption::RequestedIpAddress(BOARD_ADDRESS));
-        request.opts_mut().insert(DhcpOption::ServerIdentifier(Ipv4Addr::new(10, 13, 37, 2)));
+        request
+            .opts_mut()
+            .insert(DhcpOption::RequestedIpAddress(BOARD_ADDRESS));
+        request
+            .opts_mut()
+            .insert(DhcpOption::ServerIdentifier(Ipv4Addr::new(10, 13, 37, 2)));
         assert!(ask(&mut Server::new(), &request).is_none());
     }
 
@@ -284,7 +318,11 @@ mod tests {
         let mut server = Server::new();
         let mut lent = std::collections::BTreeSet::new();
         for last in 0..55 {
-            let (.., offer) = ask(&mut server, &message([2, 0, 0, 0, 0, last], MessageType::Discover)).unwrap();
+            let (.., offer) = ask(
+                &mut server,
+                &message([2, 0, 0, 0, 0, last], MessageType::Discover),
+            )
+            .unwrap();
             assert!((200..=254).contains(&offer.yiaddr().octets()[3]));
             lent.insert(offer.yiaddr());
         }
@@ -297,7 +335,9 @@ mod tests {
     #[test]
     fn the_clients_identifier_comes_back() {
         let mut discover = message(BOARD, MessageType::Discover);
-        discover.opts_mut().insert(DhcpOption::ClientIdentifier(vec![1, 2, 3]));
+        discover
+            .opts_mut()
+            .insert(DhcpOption::ClientIdentifier(vec![1, 2, 3]));
         let (.., offer) = ask(&mut Server::new(), &discover).unwrap();
         let identifier = offer.opts().get(OptionCode::ClientIdentifier);
         assert_eq!(identifier, Some(&DhcpOption::ClientIdentifier(vec![1, 2, 3])));
@@ -308,7 +348,9 @@ mod tests {
         let mut server = Server::new();
         assert_eq!(server.receive(&[0; 14]), None);
         let mut other = Vec::new();
-        let builder = PacketBuilder::ethernet2(BOARD, [0xff; 6]).ipv4([0; 4], [255; 4], 64).udp(68, 5353);
+        let builder = PacketBuilder::ethernet2(BOARD, [0xff; 6])
+            .ipv4([0; 4], [255; 4], 64)
+            .udp(68, 5353);
         builder.write(&mut other, b"not DHCP").unwrap();
         assert_eq!(server.receive(&other), None);
 

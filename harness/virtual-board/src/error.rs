@@ -114,14 +114,12 @@ pub enum Error {
     },
 
     /// QEMU ended before the console showed what was waited for.
-    #[error("board {board} ended ({status}) before it reported {what}; its console ended with:\n{tail}")]
+    #[error("board {board} ended before it reported {what}; its console ended with:\n{tail}")]
     BoardEnded {
         /// Its number.
         board: usize,
         /// What was waited for.
         what: String,
-        /// QEMU's exit status.
-        status: String,
         /// The last lines of the console.
         tail: String,
     },

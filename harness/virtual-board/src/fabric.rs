@@ -98,16 +98,28 @@ impl Fabric {
     pub fn start(switch: Switch, capture: Option<Capture>) -> Result<Self, Error> {
         let (waker, woken) = UnixDatagram::pair().map_err(Error::io("make the switch's waker"))?;
         for socket in [&waker, &woken] {
-            socket.set_nonblocking(true).map_err(Error::io("make the switch's waker"))?;
+            socket
+                .set_nonblocking(true)
+                .map_err(Error::io("make the switch's waker"))?;
         }
-        let state = State { switch, ends: Vec::new(), capture, capture_error: None, stopping: false };
+        let state = State {
+            switch,
+            ends: Vec::new(),
+            capture,
+            capture_error: None,
+            stopping: false,
+        };
         let state = Arc::new(Mutex::new(state));
         let shared = Arc::clone(&state);
         let thread = thread::Builder::new()
             .name("virtual switch".to_owned())
             .spawn(move || run(&shared, &woken))
             .map_err(Error::io("start the switch's thread"))?;
-        Ok(Fabric { state, waker, thread: Some(thread) })
+        Ok(Fabric {
+            state,
+            waker,
+            thread: Some(thread),
+        })
     }
 
     /// Adds a port, named so in captures. The end must not block.
@@ -189,7 +201,10 @@ fn run(state: &Mutex<State>, woken: &UnixDatagram) {
         let ready = wait(woken, &open, deadline);
         while woken.recv(&mut [0; 1]).is_ok() {}
         // An end that fails for good is asked no more: somebody inside deleted the interface.
-        let failed: Vec<PortId> = ready.into_iter().filter(|at| !drain(state, &open[*at], &mut buffer)).collect();
+        let failed: Vec<PortId> = ready
+            .into_iter()
+            .filter(|at| !drain(state, &open[*at], &mut buffer))
+            .collect();
         for at in failed.into_iter().rev() {
             open.remove(at);
         }
@@ -234,5 +249,7 @@ fn wait(woken: &UnixDatagram, open: &[(PortId, Arc<End>)], deadline: Option<Inst
         // Interrupted by a signal: nothing is known to be ready.
         return Vec::new();
     }
-    (0..open.len()).filter(|at| fds[*at].any() == Some(true)).collect()
+    (0..open.len())
+        .filter(|at| fds[*at].any() == Some(true))
+        .collect()
 }

@@ -20,13 +20,18 @@ pub fn open() -> Result<SyncDevice, Error> {
         .ipv4(HOST_ADDRESS, PREFIX, None)
         .build_sync()
         .map_err(tap_error)?;
-    device.set_nonblocking(true).map_err(Error::io("use the TAP interface without blocking"))?;
+    device
+        .set_nonblocking(true)
+        .map_err(Error::io("use the TAP interface without blocking"))?;
     let index = device.if_index().map_err(Error::io("find the TAP interface"))?;
     // Netlink is spoken over an async library. A thread of its own keeps that out of the caller's way, who may
     // be inside a runtime already.
     let configured = thread::scope(|scope| scope.spawn(|| configure(index)).join());
     configured.unwrap_or_else(|_| {
-        Err(Error::Configure { step: "configure the interfaces", reason: "the netlink thread panicked".to_owned() })
+        Err(Error::Configure {
+            step: "configure the interfaces",
+            reason: "the netlink thread panicked".to_owned(),
+        })
     })?;
     Ok(device)
 }
@@ -37,19 +42,35 @@ fn configure(tap: u32) -> Result<(), Error> {
         .build()
         .map_err(Error::io("start the netlink runtime"))?;
     runtime.block_on(async {
-        let (connection, handle, _) = rtnetlink::new_connection().map_err(Error::io("open a netlink socket"))?;
+        let (connection, handle, _) =
+            rtnetlink::new_connection().map_err(Error::io("open a netlink socket"))?;
         tokio::spawn(connection);
-        let failed = |step| move |error: rtnetlink::Error| Error::Configure { step, reason: error.to_string() };
+        let failed = |step| {
+            move |error: rtnetlink::Error| Error::Configure {
+                step,
+                reason: error.to_string(),
+            }
+        };
         // Loopback is always the first interface of a namespace.
         let loopback = LinkUnspec::new_with_index(1).up().build();
-        handle.link().set(loopback).execute().await.map_err(failed("bring up loopback"))?;
+        handle
+            .link()
+            .set(loopback)
+            .execute()
+            .await
+            .map_err(failed("bring up loopback"))?;
         // Without a route programs that name no interface get "network unreachable" when they join or send to
         // a group. There is no default route on purpose: what is outside is refused at once.
         let groups = RouteMessageBuilder::<Ipv4Addr>::new()
             .destination_prefix(Ipv4Addr::new(224, 0, 0, 0), 4)
             .output_interface(tap)
             .build();
-        handle.route().add(groups).execute().await.map_err(failed("route multicast"))
+        handle
+            .route()
+            .add(groups)
+            .execute()
+            .await
+            .map_err(failed("route multicast"))
     })
 }
 

@@ -26,7 +26,9 @@ impl Probability {
 
     /// From a fraction; none when it is not between 0 and 1.
     pub fn new(fraction: f64) -> Option<Self> {
-        (0.0..=1.0).contains(&fraction).then(|| Probability((fraction * Self::ALWAYS.0 as f64).round() as u64))
+        (0.0..=1.0)
+            .contains(&fraction)
+            .then(|| Probability((fraction * Self::ALWAYS.0 as f64).round() as u64))
     }
 
     fn hits(self, draw: u32) -> bool {
@@ -63,7 +65,9 @@ impl FromStr for Impairment {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let mut impairment = Impairment::default();
         for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
-            let error = || ParseImpairmentError { part: part.to_owned() };
+            let error = || ParseImpairmentError {
+                part: part.to_owned(),
+            };
             let (name, value) = part.split_once('=').ok_or_else(error)?;
             match name.trim() {
                 "loss" => impairment.loss = parse_percent(value).ok_or_else(error)?,
@@ -125,7 +129,11 @@ impl Lane {
         let late = impairment.reorder.hits(late);
         let hold = if late { REORDER_HOLD } else { Duration::ZERO };
         let copies = if impairment.duplicate.hits(twice) { 2 } else { 1 };
-        Fate::Arrives { at: now + impairment.delay.min(MAX_DELAY) + hold, copies, late }
+        Fate::Arrives {
+            at: now + impairment.delay.min(MAX_DELAY) + hold,
+            copies,
+            late,
+        }
     }
 }
 
@@ -135,13 +143,18 @@ mod tests {
 
     #[test]
     fn text_becomes_an_impairment() {
-        let impairment: Impairment = "loss=10%, delay=20ms,duplicate=0.5%,reorder=100%".parse().unwrap();
+        let impairment: Impairment = "loss=10%, delay=20ms,duplicate=0.5%,reorder=100%"
+            .parse()
+            .unwrap();
         assert_eq!(impairment.loss, Probability::new(0.1).unwrap());
         assert_eq!(impairment.delay, Duration::from_millis(20));
         assert_eq!(impairment.duplicate, Probability::new(0.005).unwrap());
         assert_eq!(impairment.reorder, Probability::ALWAYS);
         assert_eq!("".parse(), Ok(Impairment::default()));
-        assert_eq!("delay=1500us".parse::<Impairment>().unwrap().delay, Duration::from_micros(1500));
+        assert_eq!(
+            "delay=1500us".parse::<Impairment>().unwrap().delay,
+            Duration::from_micros(1500)
+        );
     }
 
     #[test]
@@ -203,7 +216,9 @@ mod tests {
         let now = Instant::now();
         let run = |seed, stream| -> Vec<bool> {
             let mut lane = Lane::new(seed, stream);
-            (0..256).map(|_| lane.carry(&impairment, now) == Fate::Lost).collect()
+            (0..256)
+                .map(|_| lane.carry(&impairment, now) == Fate::Lost)
+                .collect()
         };
         assert_eq!(run(7, 0), run(7, 0));
         assert_ne!(run(7, 0), run(8, 0));
@@ -216,8 +231,13 @@ mod tests {
         let lost = |text: &str| -> Vec<bool> {
             let impairment = text.parse().unwrap();
             let mut lane = Lane::new(3, 0);
-            (0..256).map(|_| lane.carry(&impairment, now) == Fate::Lost).collect()
+            (0..256)
+                .map(|_| lane.carry(&impairment, now) == Fate::Lost)
+                .collect()
         };
-        assert_eq!(lost("loss=10%"), lost("loss=10%,duplicate=50%,reorder=30%,delay=5ms"));
+        assert_eq!(
+            lost("loss=10%"),
+            lost("loss=10%,duplicate=50%,reorder=30%,delay=5ms")
+        );
     }
 }

@@ -40,14 +40,17 @@ fn enter_as_user() -> Result<(), Error> {
         ("/proc/self/setgroups", "deny".to_owned()),
         ("/proc/self/gid_map", format!("0 {gid} 1")),
     ] {
-        fs::write(file, content).map_err(|source| refused("become root in the user namespace", source, &limits))?;
+        fs::write(file, content)
+            .map_err(|source| refused("become root in the user namespace", source, &limits))?;
     }
     Ok(())
 }
 
 fn thread_count() -> io::Result<usize> {
     let status = fs::read_to_string("/proc/self/status")?;
-    let count = status.lines().find_map(|line| line.strip_prefix("Threads:")?.trim().parse().ok());
+    let count = status
+        .lines()
+        .find_map(|line| line.strip_prefix("Threads:")?.trim().parse().ok());
     count.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "no Threads line"))
 }
 
@@ -62,7 +65,13 @@ struct Limits {
 
 impl Limits {
     fn read() -> Self {
-        let read = |name: &str| fs::read_to_string(format!("/proc/sys/{name}")).ok()?.trim().parse().ok();
+        let read = |name: &str| {
+            fs::read_to_string(format!("/proc/sys/{name}"))
+                .ok()?
+                .trim()
+                .parse()
+                .ok()
+        };
         Limits {
             unprivileged_userns_clone: read("kernel/unprivileged_userns_clone"),
             max_user_namespaces: read("user/max_user_namespaces"),
@@ -91,7 +100,11 @@ impl Limits {
 }
 
 fn refused(step: &'static str, source: io::Error, limits: &Limits) -> Error {
-    Error::Namespace { step, source, advice: limits.advice().to_owned() }
+    Error::Namespace {
+        step,
+        source,
+        advice: limits.advice().to_owned(),
+    }
 }
 
 #[cfg(test)]
@@ -114,10 +127,34 @@ mod tests {
         };
         let advice = |limits: Limits| refused("x", Errno::EPERM.into(), &limits).to_string();
         for (limits, named) in [
-            (Limits { unprivileged_userns_clone: Some(0), ..open() }, "kernel.unprivileged_userns_clone=1"),
-            (Limits { max_user_namespaces: Some(0), ..open() }, "user.max_user_namespaces above 0"),
-            (Limits { max_net_namespaces: Some(0), ..open() }, "user.max_net_namespaces above 0"),
-            (Limits { apparmor_restrict: Some(1), ..open() }, "kernel.apparmor_restrict_unprivileged_userns=0"),
+            (
+                Limits {
+                    unprivileged_userns_clone: Some(0),
+                    ..open()
+                },
+                "kernel.unprivileged_userns_clone=1",
+            ),
+            (
+                Limits {
+                    max_user_namespaces: Some(0),
+                    ..open()
+                },
+                "user.max_user_namespaces above 0",
+            ),
+            (
+                Limits {
+                    max_net_namespaces: Some(0),
+                    ..open()
+                },
+                "user.max_net_namespaces above 0",
+            ),
+            (
+                Limits {
+                    apparmor_restrict: Some(1),
+                    ..open()
+                },
+                "kernel.apparmor_restrict_unprivileged_userns=0",
+            ),
             (open(), "--cap-add SYS_ADMIN"),
             (Limits::default(), "run as root"),
         ] {

@@ -48,7 +48,9 @@ pub fn mac_of(address: Ipv4Addr) -> Mac {
 /// The IPv4 address that the plan keeps for a MAC address; none for a machine from outside the plan.
 pub(crate) fn address_of(mac: Mac) -> Option<Ipv4Addr> {
     let address = Ipv4Addr::new(mac[2], mac[3], mac[4], mac[5]);
-    (0..MAX_BOARDS).map(board_address).find(|planned| *planned == address && mac_of(*planned) == mac)
+    (0..MAX_BOARDS)
+        .map(board_address)
+        .find(|planned| *planned == address && mac_of(*planned) == mac)
 }
 
 /// A MAC address as people write it, `02:00:0a:0d:25:0a`.
@@ -69,7 +71,10 @@ mod tests {
     #[test]
     fn a_mac_leads_back_to_its_address() {
         for board in 0..MAX_BOARDS {
-            assert_eq!(address_of(mac_of(board_address(board))), Some(board_address(board)));
+            assert_eq!(
+                address_of(mac_of(board_address(board))),
+                Some(board_address(board))
+            );
         }
         assert_eq!(address_of(mac_of(HOST_ADDRESS)), None);
         assert_eq!(address_of([0x52, 0x54, 0x0a, 0x0d, 0x25, 0x0a]), None);

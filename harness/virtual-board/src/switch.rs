@@ -220,7 +220,11 @@ impl Switch {
     fn learn(&mut self, now: Instant, source: Mac, port: PortId) {
         if self.addresses.len() >= MAX_ADDRESSES
             && !self.addresses.contains_key(&source)
-            && let Some(oldest) = self.addresses.iter().min_by_key(|(_, learnt)| learnt.heard).map(|(mac, _)| *mac)
+            && let Some(oldest) = self
+                .addresses
+                .iter()
+                .min_by_key(|(_, learnt)| learnt.heard)
+                .map(|(mac, _)| *mac)
         {
             self.addresses.remove(&oldest);
         }
@@ -233,7 +237,13 @@ impl Switch {
     }
 
     fn put_on_cable(&mut self, now: Instant, direction: Direction, port: PortId, frame: Frame) {
-        let Port { impairment, connected, inward, outward, counters } = &mut self.ports[port];
+        let Port {
+            impairment,
+            connected,
+            inward,
+            outward,
+            counters,
+        } = &mut self.ports[port];
         if !*connected {
             counters.cut += 1;
             return;
@@ -255,7 +265,13 @@ impl Switch {
             }
             self.sequence += 1;
             let sequence = self.sequence;
-            self.in_flight.push(Reverse(InFlight { due: at, sequence, direction, port, frame: Arc::clone(&frame) }));
+            self.in_flight.push(Reverse(InFlight {
+                due: at,
+                sequence,
+                direction,
+                port,
+                frame: Arc::clone(&frame),
+            }));
         }
     }
 }

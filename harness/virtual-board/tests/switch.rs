@@ -1,5 +1,6 @@
 //! The switch as its ports see it: what goes in, what comes out and when.
 #![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -39,7 +40,10 @@ impl Bench {
         for port in 0..ports {
             assert_eq!(switch.add_port(), port);
         }
-        Bench { switch, now: Instant::now() }
+        Bench {
+            switch,
+            now: Instant::now(),
+        }
     }
 
     fn impair(&mut self, port: PortId, text: &str) {
@@ -52,7 +56,9 @@ impl Bench {
 
     /// Everything that has arrived by now, as (port, mark), in order.
     fn arrived(&mut self) -> Vec<(PortId, u32)> {
-        std::iter::from_fn(|| self.switch.poll(self.now)).map(|(port, frame)| (port, mark(&frame))).collect()
+        std::iter::from_fn(|| self.switch.poll(self.now))
+            .map(|(port, frame)| (port, mark(&frame)))
+            .collect()
     }
 
     /// Sends and sees at once which ports the frame came out of.
@@ -96,7 +102,10 @@ fn link_local_control_frames_are_not_forwarded() {
     let mut bench = Bench::new(2);
     let spanning_tree = [0x01, 0x80, 0xc2, 0, 0, 0];
     assert_eq!(bench.send_and_see(0, &frame(spanning_tree, mac(0), 1)), []);
-    assert_eq!(bench.send_and_see(0, &frame([0x01, 0x80, 0xc2, 0, 0, 0x10], mac(0), 2)), [1]);
+    assert_eq!(
+        bench.send_and_see(0, &frame([0x01, 0x80, 0xc2, 0, 0, 0x10], mac(0), 2)),
+        [1]
+    );
 }
 
 #[test]
@@ -126,9 +135,17 @@ fn a_full_table_forgets_the_address_longest_unheard() {
         let [.., high, low] = number.to_be_bytes();
         bench.send_and_see(1, &frame(BROADCAST, [0x06, 0, 0, 0, high, low], number));
     }
-    assert_eq!(bench.send_and_see(2, &frame(mac(0), mac(1), 1)), [0, 1], "the first was forgotten");
+    assert_eq!(
+        bench.send_and_see(2, &frame(mac(0), mac(1), 1)),
+        [0, 1],
+        "the first was forgotten"
+    );
     let newest = [0x06, 0, 0, 0, 3, 255];
-    assert_eq!(bench.send_and_see(2, &frame(newest, mac(1), 2)), [1], "the last was not");
+    assert_eq!(
+        bench.send_and_see(2, &frame(newest, mac(1), 2)),
+        [1],
+        "the last was not"
+    );
 }
 
 #[test]
@@ -140,7 +157,14 @@ fn frames_of_impossible_length_are_counted_and_dropped() {
     assert_eq!(bench.send_and_see(0, &[longest, vec![0]].concat()), []);
     assert_eq!(bench.send_and_see(0, &[0xff; 13]), []);
     assert_eq!(bench.send_and_see(0, &[]), []);
-    assert_eq!(bench.switch.counters(0), Counters { sent: 4, malformed: 3, ..Counters::default() });
+    assert_eq!(
+        bench.switch.counters(0),
+        Counters {
+            sent: 4,
+            malformed: 3,
+            ..Counters::default()
+        }
+    );
 }
 
 #[test]
@@ -155,7 +179,10 @@ fn delay_is_paid_on_each_cable_and_keeps_the_order() {
     assert_eq!(bench.arrived(), []);
     bench.now = start + Duration::from_micros(24_999);
     assert_eq!(bench.arrived(), []);
-    assert_eq!(bench.switch.next_deadline(), Some(start + Duration::from_millis(25)));
+    assert_eq!(
+        bench.switch.next_deadline(),
+        Some(start + Duration::from_millis(25))
+    );
     bench.now = start + Duration::from_millis(25);
     assert_eq!(bench.arrived(), [(1, 1)]);
     bench.now = start + Duration::from_millis(26);
@@ -179,7 +206,14 @@ fn loss_and_duplication_are_complete_at_100_percent() {
     bench.impair(1, "loss=100%");
     assert_eq!(bench.send_and_see(0, &frame(mac(1), mac(0), 1)), []);
     assert_eq!(bench.send_and_see(1, &frame(mac(0), mac(1), 2)), []);
-    assert_eq!(bench.switch.counters(1), Counters { sent: 1, lost: 2, ..Counters::default() });
+    assert_eq!(
+        bench.switch.counters(1),
+        Counters {
+            sent: 1,
+            lost: 2,
+            ..Counters::default()
+        }
+    );
 
     bench.impair(1, "duplicate=100%");
     assert_eq!(bench.send_and_see(0, &frame(mac(1), mac(0), 3)), [1, 1]);
@@ -212,7 +246,11 @@ fn a_cut_board_hears_and_says_nothing_until_it_is_mended() {
 
     bench.impair(1, "");
     bench.switch.connect(1, true);
-    assert_eq!(bench.send_and_see(0, &frame(mac(1), mac(0), 4)), [1, 2], "its address was forgotten");
+    assert_eq!(
+        bench.send_and_see(0, &frame(mac(1), mac(0), 4)),
+        [1, 2],
+        "its address was forgotten"
+    );
     assert_eq!(bench.send_and_see(1, &frame(mac(0), mac(1), 5)), [0]);
 }
 

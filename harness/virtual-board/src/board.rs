@@ -1,0 +1,224 @@
+//! A board: QEMU's riscv32 `virt` machine running a firmware, with its console.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Write};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::Error;
+use crate::console::{BootStage, Console, Content, NotSeen};
+use crate::plan::{Mac, board_address, format_mac, mac_of};
+use crate::relay::Relay;
+use crate::tether::{Tether, require};
+
+const QEMU: &str = "qemu-system-riscv32";
+/// How many lines of the console an error shows.
+const TAIL: usize = 20;
+/// How long QEMU may take to die once it was killed.
+const KILL: Duration = Duration::from_secs(5);
+
+/// How a board is started.
+#[derive(Clone, Debug, Default)]
+pub struct BoardOptions {
+    /// Where the console is logged; the file is emptied first.
+    pub log: Option<PathBuf>,
+    /// More arguments for QEMU.
+    pub qemu_arguments: Vec<OsString>,
+}
+
+/// The two UDP ports on the namespace's loopback between which a board's frames travel.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wire {
+    pub switch: SocketAddr,
+    pub board: SocketAddr,
+}
+
+/// A running board. Dropping it switches it off.
+pub struct Board {
+    number: usize,
+    console: Arc<Console>,
+    input: Option<ChildStdin>,
+    child: Child,
+}
+
+impl Board {
+    pub(crate) fn start(
+        number: usize,
+        wire: Wire,
+        elf: &Path,
+        options: &BoardOptions,
+        tether: &Tether,
+        relay: &Arc<Relay>,
+    ) -> Result<Self, Error> {
+        require(
+            QEMU,
+            "install qemu-system-misc (Debian, Ubuntu) or qemu-system-riscv (Fedora), 7.2 or newer",
+        )?;
+        File::open(elf).map_err(|source| Error::Firmware {
+            path: elf.to_owned(),
+            source,
+        })?;
+        let log = options.log.as_ref().map(|path| {
+            File::create(path).map_err(Error::io(format!("write the console log {}", path.display())))
+        });
+        let mut command = Tether::command(QEMU);
+        command.args(["-M", "virt", "-m", "8M", "-bios", "none", "-nodefaults"]);
+        command.args(["-display", "none", "-monitor", "none", "-serial", "stdio"]);
+        command.arg("-netdev").arg(format!(
+            "dgram,id=net,local.type=inet,local.host={},local.port={},remote.type=inet,remote.host={},remote.port={}",
+            wire.board.ip(),
+            wire.board.port(),
+            wire.switch.ip(),
+            wire.switch.port(),
+        ));
+        let mac = format_mac(mac_of(board_address(number)));
+        command
+            .arg("-device")
+            .arg(format!("virtio-net-device,netdev=net,mac={mac}"));
+        command.args(["-device", "virtio-rng-device"]);
+        command.arg("-kernel").arg(elf).args(&options.qemu_arguments);
+        // An interrupt from the keyboard is the harness's to handle; it may want to say goodbye first.
+        command.process_group(0);
+        // What QEMU itself complains about belongs between the lines of the board.
+        let (output, written) = io::pipe().map_err(Error::io("make the console's pipe"))?;
+        let errors = written
+            .try_clone()
+            .map_err(Error::io("make the console's pipe"))?;
+        command.stdin(Stdio::piped()).stdout(written).stderr(errors);
+
+        let console = Arc::new(Console::new(log.transpose()?));
+        let mut child = tether
+            .spawn(command)
+            .map_err(Error::io(format!("start {QEMU}")))?;
+        let input = child.stdin.take();
+        let mut board = Board {
+            number,
+            console,
+            input,
+            child,
+        };
+        relay.set_open(number, true);
+        let (console, relay) = (Arc::clone(&board.console), Arc::clone(relay));
+        let reading = thread::Builder::new()
+            .name(format!("console {number}"))
+            .spawn(move || {
+                console.read(output);
+                relay.set_open(number, false);
+                console.end();
+            });
+        if let Err(error) = reading {
+            let _ = board.child.kill();
+            return Err(Error::io("read the console")(error));
+        }
+        Ok(board)
+    }
+
+    /// Its place on the network, from 0.
+    pub fn number(&self) -> usize {
+        self.number
+    }
+
+    /// Its MAC address.
+    pub fn mac(&self) -> Mac {
+        mac_of(self.planned_address())
+    }
+
+    /// The address that DHCP gives it.
+    pub fn planned_address(&self) -> Ipv4Addr {
+        board_address(self.number)
+    }
+
+    /// What it prints.
+    pub fn console(&self) -> &Console {
+        &self.console
+    }
+
+    pub(crate) fn shared_console(&self) -> Arc<Console> {
+        Arc::clone(&self.console)
+    }
+
+    /// Waits until it reports a stage of its start (`address`, `serving`, …) since its last reset.
+    pub fn wait_for_stage(&self, name: &str, timeout: Duration) -> Result<BootStage, Error> {
+        self.wait_for(&format!("stage={name}"), timeout, |content| {
+            content.stage(name).cloned()
+        })
+    }
+
+    /// Waits until `look` finds something on the console; `what` says in an error what that is.
+    pub fn wait_for<T>(
+        &self,
+        what: &str,
+        timeout: Duration,
+        look: impl FnMut(&Content) -> Option<T>,
+    ) -> Result<T, Error> {
+        self.console.wait(timeout, look).map_err(|not_seen| {
+            let (board, what, tail) = (self.number, what.to_owned(), self.console.tail(TAIL));
+            match not_seen {
+                NotSeen::TimedOut => Error::BoardSilent {
+                    board,
+                    what,
+                    timeout,
+                    tail,
+                },
+                NotSeen::Ended => Error::BoardEnded { board, what, tail },
+            }
+        })
+    }
+
+    /// Types a line on its console.
+    pub fn type_line(&mut self, line: &str) -> Result<(), Error> {
+        let step = || format!("type on the console of board {}", self.number);
+        let Some(input) = &mut self.input else {
+            return Err(Error::io(step())(io::ErrorKind::BrokenPipe.into()));
+        };
+        input
+            .write_all(format!("{line}\n").as_bytes())
+            .map_err(Error::io(step()))
+    }
+
+    /// Its process, for a person who wants to look at it.
+    pub fn process_id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// How it ended; none while it runs. A board that was told to shut down ends with code 0.
+    pub fn exit_status(&mut self) -> Result<Option<ExitStatus>, Error> {
+        self.child
+            .try_wait()
+            .map_err(Error::io(format!("ask for the end of board {}", self.number)))
+    }
+
+    /// Waits for its end; none when it still runs when the time is up.
+    pub fn wait_for_exit(&mut self, timeout: Duration) -> Result<Option<ExitStatus>, Error> {
+        let deadline = Instant::now() + timeout;
+        // The console ends with the process, or an instant before.
+        let _ = self.console.wait(timeout, |_| None::<()>);
+        loop {
+            let status = self.exit_status()?;
+            if status.is_some() || Instant::now() >= deadline {
+                return Ok(status);
+            }
+            thread::sleep(Duration::from_millis(2));
+        }
+    }
+
+    /// Takes its power away. It says no goodbye.
+    pub fn kill(&mut self) -> Result<(), Error> {
+        self.child
+            .kill()
+            .map_err(Error::io(format!("kill board {}", self.number)))?;
+        self.wait_for_exit(KILL).map(drop)
+    }
+}
+
+impl Drop for Board {
+    fn drop(&mut self) {
+        let _ = self.kill();
+    }
+}

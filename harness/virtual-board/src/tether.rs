@@ -1,0 +1,71 @@
+//! Child processes that cannot outlive this one, not even when it is killed with SIGKILL.
+
+use std::env;
+use std::ffi::OsStr;
+use std::io;
+use std::path::Path;
+use std::process::{self, Child, Command};
+use std::sync::mpsc::{self, Sender};
+use std::thread;
+
+use crate::Error;
+
+/// After `setpriv` has asked for the signal, looks whether the parent is still there to cause it.
+const SCRIPT: &str = r#"[ "$PPID" = "$0" ] || exit 1; exec "$@""#;
+
+type Request = (Command, Sender<io::Result<Child>>);
+
+/// The thread that starts the children. The kernel's parent-death signal follows the thread that forked, not
+/// the process; this thread lives until the tether is dropped, and then the children die.
+pub struct Tether {
+    requests: Sender<Request>,
+}
+
+impl Tether {
+    /// Starts the thread.
+    pub fn start() -> Result<Self, Error> {
+        require("setpriv", "install util-linux")?;
+        let (requests, inbox) = mpsc::channel::<Request>();
+        thread::Builder::new()
+            .name("tether".to_owned())
+            .spawn(move || {
+                for (mut command, answer) in inbox {
+                    let _ = answer.send(command.spawn());
+                }
+            })
+            .map_err(Error::io("start the tether's thread"))?;
+        Ok(Tether { requests })
+    }
+
+    /// A command for [`Tether::spawn`]; arguments and the rest are set on it as on any other.
+    pub fn command(program: impl AsRef<OsStr>) -> Command {
+        let mut command = Command::new("setpriv");
+        command
+            .args(["--pdeathsig", "KILL", "sh", "-c", SCRIPT])
+            .arg(process::id().to_string())
+            .arg(program);
+        command
+    }
+
+    /// Starts a command made with [`Tether::command`].
+    pub fn spawn(&self, command: Command) -> io::Result<Child> {
+        let gone = || io::Error::other("the tether's thread has ended");
+        let (answer, started) = mpsc::channel();
+        self.requests.send((command, answer)).map_err(|_| gone())?;
+        started.recv().map_err(|_| gone())?
+    }
+}
+
+/// Looks for a program on PATH.
+pub fn require(program: &str, advice: &'static str) -> Result<(), Error> {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let found = env::split_paths(&path).any(|folder| Path::new(&folder).join(program).is_file());
+    if found {
+        Ok(())
+    } else {
+        Err(Error::ProgramMissing {
+            program: program.to_owned(),
+            advice,
+        })
+    }
+}
