@@ -81,13 +81,15 @@ struct Reply {
     /// Known answers of this asker may still come and take records away.
     waiting: bool,
     via: Via,
+    /// What a legacy answer repeats.
+    echo: Echo,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Via {
     Multicast,
     Unicast,
-    Legacy(Echo),
+    Legacy,
 }
 
 /// Answers for one host with one service on one link.
@@ -263,13 +265,13 @@ impl Responder {
         }
         while let Some(at) = self.replies.iter().position(|reply| reply.due <= now) {
             let reply = self.replies.swap_remove(at);
-            let form = match &reply.via {
+            let form = match reply.via {
                 Via::Multicast => {
                     self.schedule(reply.records, now, RATE);
                     continue;
                 }
                 Via::Unicast => Form::Answer,
-                Via::Legacy(echo) => Form::Legacy(echo),
+                Via::Legacy => Form::Legacy(&reply.echo),
             };
             *packet = self
                 .writer()
@@ -322,7 +324,7 @@ impl Responder {
         self.replies.retain(|reply| !reply.records.is_empty());
 
         let mut multicast = query.multicast.without(query.known);
-        let mut unicast = query.unicast.without(query.known);
+        let unicast = query.unicast.without(query.known);
         let legacy = from.port() != PORT;
         let defence = query.probe && !legacy;
         let all = multicast.and(unicast);
@@ -339,11 +341,12 @@ impl Responder {
             records,
             waiting: query.truncated,
             via,
+            echo: query.echo.clone(),
         };
 
         if legacy {
             // Where there is no room the client's resolver asks again.
-            let _ = self.hold(reply(all, Via::Legacy(query.echo)));
+            let _ = self.hold(reply(all, Via::Legacy));
             return Ok(());
         }
         if defence {
@@ -354,7 +357,7 @@ impl Responder {
         }
         let recent = unicast.iter().all(|record| self.recently_multicast(record, now));
         if !recent || !self.hold(reply(unicast, Via::Unicast)) {
-            multicast = multicast.and(core::mem::take(&mut unicast));
+            multicast = multicast.and(unicast);
         }
         if !query.truncated || !self.hold(reply(multicast, Via::Multicast)) {
             self.schedule(multicast, after(now, delay), RATE);
