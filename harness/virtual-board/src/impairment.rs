@@ -193,6 +193,29 @@ mod tests {
     }
 
     #[test]
+    fn each_fate_follows_from_its_three_draws() {
+        let impairment: Impairment = "loss=10%,duplicate=5%,reorder=20%,delay=20ms".parse().unwrap();
+        let mut lane = Lane::new(42, 6);
+        let mut draws = ChaCha8Rng::seed_from_u64(42);
+        draws.set_stream(6);
+        let now = Instant::now();
+        for frame in 0..10_000 {
+            let mut below = |fraction: f64| f64::from(draws.next_u32()) / 4_294_967_296.0 < fraction;
+            let (lost, twice, late) = (below(0.1), below(0.05), below(0.2));
+            let time = Duration::from_millis(if late { 30 } else { 20 });
+            let expected = match lost {
+                true => Fate::Lost,
+                false => Fate::Arrives {
+                    at: now + time,
+                    copies: 1 + usize::from(twice),
+                    late,
+                },
+            };
+            assert_eq!(lane.carry(&impairment, now), expected, "frame {frame}");
+        }
+    }
+
+    #[test]
     fn never_and_always_are_exact() {
         assert_eq!(tally("", 1), (0, 0, 0));
         assert_eq!(tally("loss=100%", 1), (10_000, 0, 0));
