@@ -10,6 +10,7 @@ mod clock;
 mod console;
 mod entropy;
 mod interrupts;
+mod listener;
 mod machine;
 mod memory;
 mod network;
@@ -18,11 +19,9 @@ mod virtio;
 
 use alloc::format;
 use alloc::string::String;
-use core::net::{IpAddr, Ipv4Addr, SocketAddr};
+use core::net::IpAddr;
 use core::panic::PanicInfo;
 
-use edge_nal::TcpBind;
-use edge_nal_embassy::{Tcp, TcpBuffers};
 use embassy_executor::{Executor, Spawner};
 use embassy_net::{Stack, StackResources};
 use embassy_time::{Duration, with_timeout};
@@ -33,6 +32,7 @@ use static_cell::{ConstStaticCell, StaticCell};
 
 use crate::board::{Virt, now};
 use crate::entropy::Entropy;
+use crate::listener::Listener;
 
 /// TCP port of the MCP endpoint.
 const PORT: u16 = 18791;
@@ -42,11 +42,8 @@ const CONNECTIONS: usize = 8;
 const BODIES: usize = 2;
 /// Buffers for answers, shared by all connections.
 const ANSWERS: usize = 2;
-/// Bytes of a connection's TCP buffers.
-const SEND: usize = 4096;
-const RECEIVE: usize = 2048;
-/// Sockets of the network stack: the connections, DHCP, mDNS.
-const SOCKETS: usize = CONNECTIONS + 2;
+/// Sockets of the network stack: those for TCP, DHCP, mDNS.
+const SOCKETS: usize = listener::SOCKETS + 2;
 const ONCE: &str = "each task is spawned once";
 
 #[riscv_rt::entry]
@@ -100,17 +97,16 @@ fn serve(spawner: Spawner, stack: Stack<'static>, device: &'static Device<Virt>)
     static SERVER: ConstStaticCell<Server<CONNECTIONS, BODIES, ANSWERS>> =
         ConstStaticCell::new(Server::new());
     static SHARED: StaticCell<Connections> = StaticCell::new();
-    static SOCKETS: ConstStaticCell<TcpBuffers<CONNECTIONS, SEND, RECEIVE>> =
-        ConstStaticCell::new(TcpBuffers::new());
     static HOST: StaticCell<String> = StaticCell::new();
 
     let (shared, seats) = SERVER.take().split();
     let shared = SHARED.init(shared);
-    let tcp = Tcp::new(stack, SOCKETS.take());
+    let listener = Listener::start(spawner, stack, PORT);
     let host = HOST.init(format!("{}.local", device.board().name()));
     spawner.spawn(make_room(shared).expect(ONCE));
     for seat in seats {
-        spawner.spawn(serve_connection(shared, seat, tcp, device, host).expect("as many tasks as seats"));
+        spawner
+            .spawn(serve_connection(shared, seat, listener, device, host).expect("as many tasks as seats"));
     }
 }
 
@@ -123,13 +119,11 @@ async fn make_room(shared: &'static Connections) {
 async fn serve_connection(
     shared: &'static Connections,
     seat: Seat<'static>,
-    tcp: Tcp<'static>,
+    listener: Listener,
     device: &'static Device<Virt>,
     host: &'static str,
 ) {
-    let any = SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), PORT);
-    let acceptor = tcp.bind(any).await.expect("it only notes the address");
-    shared.serve(seat, &acceptor, device, &Hosts::new(&[host])).await;
+    shared.serve(seat, &listener, device, &Hosts::new(&[host])).await;
 }
 
 /// Says on the console where the device is reached, again whenever that changes.

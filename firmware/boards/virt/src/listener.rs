@@ -1,0 +1,169 @@
+//! TCP sockets that listen, more than there are connections. The network stack has no backlog: a client that comes while
+//! no socket listens is refused, and one that comes while all connections are taken could not wait for its turn.
+
+use core::net::SocketAddr;
+
+use edge_nal::{Close, Readable, TcpAccept, TcpShutdown, TcpSplit};
+use embassy_executor::Spawner;
+use embassy_net::Stack;
+use embassy_net::tcp::{self, State, TcpReader, TcpSocket, TcpWriter};
+use embassy_sync::blocking_mutex::raw::NoopRawMutex;
+use embassy_sync::channel::Channel;
+use embassy_sync::mutex::{Mutex, MutexGuard};
+use embassy_time::{Duration, with_timeout};
+use embedded_io_async::{ErrorType, Read, Write};
+use static_cell::{ConstStaticCell, StaticCell};
+
+/// Sockets.
+pub const SOCKETS: usize = 14;
+/// Bytes that a socket holds for the client: two full segments, which a client acknowledges without delay.
+const SEND: usize = 3072;
+/// Bytes that a socket holds from the client.
+const RECEIVE: usize = 1536;
+
+/// For a client that does not complete its handshake, or is gone without a word. Longer than every deadline of HTTP.
+const SILENCE: Duration = Duration::from_secs(20);
+/// For a client to acknowledge the end of its connection, before the socket listens again.
+const FAREWELL: Duration = Duration::from_millis(250);
+
+type Socket = Mutex<NoopRawMutex, TcpSocket<'static>>;
+type Accepted = Channel<NoopRawMutex, Connection, SOCKETS>;
+
+/// Clients that have come.
+#[derive(Clone, Copy)]
+pub struct Listener {
+    accepted: &'static Accepted,
+}
+
+impl Listener {
+    /// Listens on `port`. To be called once.
+    pub fn start(spawner: Spawner, stack: Stack<'static>, port: u16) -> Self {
+        static BUFFERS: ConstStaticCell<[([u8; RECEIVE], [u8; SEND]); SOCKETS]> =
+            ConstStaticCell::new([([0; RECEIVE], [0; SEND]); SOCKETS]);
+        static SOCKET: StaticCell<[Socket; SOCKETS]> = StaticCell::new();
+        static ACCEPTED: StaticCell<Accepted> = StaticCell::new();
+
+        let accepted = ACCEPTED.init(Channel::new());
+        let sockets = BUFFERS.take().each_mut().map(|(receive, send)| {
+            let mut socket = TcpSocket::new(stack, receive, send);
+            socket.set_timeout(Some(SILENCE));
+            socket.set_nagle_enabled(false);
+            Mutex::new(socket)
+        });
+        for socket in SOCKET.init(sockets) {
+            spawner.spawn(listen(socket, port, accepted).expect("as many tasks as sockets"));
+        }
+        Self { accepted }
+    }
+}
+
+/// Listens with one socket whenever nobody uses it.
+#[embassy_executor::task(pool_size = SOCKETS)]
+async fn listen(socket: &'static Socket, port: u16, accepted: &'static Accepted) {
+    loop {
+        let mut socket = socket.lock().await;
+        end(&mut socket).await;
+        if socket.accept(port).await.is_ok() {
+            accepted.send(Connection(socket)).await;
+        }
+    }
+}
+
+/// Ends what the last client left, in good order if it takes part.
+async fn end(socket: &mut TcpSocket<'_>) {
+    socket.close();
+    let _ = with_timeout(FAREWELL, socket.flush()).await;
+    if !matches!(socket.state(), State::Closed | State::TimeWait) {
+        socket.abort();
+        let _ = with_timeout(FAREWELL, socket.flush()).await;
+    }
+}
+
+impl TcpAccept for Listener {
+    type Error = tcp::Error;
+    type Socket<'a> = Connection;
+
+    async fn accept(&self) -> Result<(SocketAddr, Connection), tcp::Error> {
+        loop {
+            let connection = self.accepted.receive().await;
+            if let Some(peer) = connection.0.remote_endpoint() {
+                return Ok((SocketAddr::new(peer.addr.into(), peer.port), connection));
+            }
+        }
+    }
+}
+
+/// A client's connection. When it is dropped its socket is ended, and listens again.
+pub struct Connection(MutexGuard<'static, NoopRawMutex, TcpSocket<'static>>);
+
+impl ErrorType for Connection {
+    type Error = tcp::Error;
+}
+
+impl Read for Connection {
+    async fn read(&mut self, bytes: &mut [u8]) -> Result<usize, tcp::Error> {
+        self.0.read(bytes).await
+    }
+}
+
+impl Write for Connection {
+    async fn write(&mut self, bytes: &[u8]) -> Result<usize, tcp::Error> {
+        self.0.write(bytes).await
+    }
+
+    async fn flush(&mut self) -> Result<(), tcp::Error> {
+        self.0.flush().await
+    }
+}
+
+impl Readable for Connection {
+    async fn readable(&mut self) -> Result<(), tcp::Error> {
+        self.0.wait_read_ready().await;
+        Ok(())
+    }
+}
+
+impl TcpShutdown for Connection {
+    async fn close(&mut self, what: Close) -> Result<(), tcp::Error> {
+        // The stack can't refuse to read on: closing ends the writing side only.
+        if matches!(what, Close::Write | Close::Both) {
+            self.0.close();
+        }
+        self.0.flush().await
+    }
+
+    async fn abort(&mut self) -> Result<(), tcp::Error> {
+        self.0.abort();
+        self.0.flush().await
+    }
+}
+
+impl TcpSplit for Connection {
+    type Read<'a> = Reader<'a>;
+    type Write<'a> = TcpWriter<'a>;
+
+    fn split(&mut self) -> (Reader<'_>, TcpWriter<'_>) {
+        let (reader, writer) = self.0.split();
+        (Reader(reader), writer)
+    }
+}
+
+/// The reading half of a [`Connection`].
+pub struct Reader<'a>(TcpReader<'a>);
+
+impl ErrorType for Reader<'_> {
+    type Error = tcp::Error;
+}
+
+impl Read for Reader<'_> {
+    async fn read(&mut self, bytes: &mut [u8]) -> Result<usize, tcp::Error> {
+        self.0.read(bytes).await
+    }
+}
+
+impl Readable for Reader<'_> {
+    async fn readable(&mut self) -> Result<(), tcp::Error> {
+        self.0.wait_read_ready().await;
+        Ok(())
+    }
+}
