@@ -160,6 +160,17 @@ impl Txt {
         Ok(Self(data))
     }
 
+    /// What every board tells: `endpoint=mcp`, `id=` its MAC address in colons, `build=` the build id of its image. No build
+    /// id, or one that is no hex number of at most 64 digits, gives an empty `build`.
+    pub fn of_board(mac: [u8; 6], build: &str) -> Self {
+        let legal = build.len() <= 64 && build.bytes().all(|b| b.is_ascii_hexdigit());
+        let build = if legal { build } else { "" };
+        let [a, b, c, d, e, f] = mac;
+        let mut id = heapless::String::<17>::new();
+        write!(id, "{a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{f:02x}").expect("17 bytes fit");
+        Self::new(&[("endpoint", "mcp"), ("id", &id), ("build", build)]).expect("legal and short")
+    }
+
     /// Length-prefixed strings, as on the wire.
     pub fn as_bytes(&self) -> &[u8] {
         self.0.as_slice()

@@ -1,13 +1,14 @@
 //! mDNS responder for one host that offers one service, `_mcp._tcp.local` (RFC 6762, RFC 6763).
 //!
 //! [`Responder`] does no I/O and reads no clock: packets and time go in, packets and the next deadline come out.
-//! It allocates nothing after construction, whatever is sent to it. The `driver` runs it on a UDP socket.
+//! It allocates nothing after construction, whatever is sent to it. [`driver`] runs it on a UDP socket.
 //!
 //! Not offered: IPv6, subtypes, reverse address records, more than one address. A UDP socket does not tell
 //! whether a query came by unicast or multicast, so a query sent straight to the board is answered as if it had
 //! been multicast.
 
 mod config;
+pub mod driver;
 mod link;
 mod query;
 mod random;

@@ -52,12 +52,23 @@ fn bad_txt_is_refused() {
     assert_eq!(text, "TXT key number 2 repeats an earlier one");
 }
 
-/// `mdns/txt-key-length`, `mdns/txt-version-key` (there is none), `mdns/txt-no-secrets`: the keys that boards have.
+/// `mdns/txt-key-length`, `mdns/txt-version-key` (there is none), `mdns/txt-no-secrets`: all that boards tell.
 #[test]
-fn the_keys_of_boards_are_short_and_known() {
-    let keys = TXT_PAIRS.map(|(key, _)| key);
-    assert_eq!(keys, ["endpoint", "id", "build"]);
-    assert!(keys.iter().all(|key| key.len() <= 9));
+fn a_board_tells_its_endpoint_its_mac_and_its_build() {
+    let txt = Txt::of_board(
+        [0x02, 0, 0x27, 0x49, 0x89, 0x0b],
+        "17f49fef5c60dbaea8201a01c3938f911f9081ec",
+    );
+    let expected =
+        b"\x0cendpoint=mcp\x14id=02:00:27:49:89:0b\x2ebuild=17f49fef5c60dbaea8201a01c3938f911f9081ec";
+    assert_eq!(txt.as_bytes(), expected);
+    let without = b"\x0cendpoint=mcp\x14id=02:00:27:49:89:0b\x06build=";
+    for build in ["", "not hex", &"0".repeat(65)] {
+        assert_eq!(
+            Txt::of_board([0x02, 0, 0x27, 0x49, 0x89, 0x0b], build).as_bytes(),
+            without
+        );
+    }
 }
 
 /// `mdns/instance-name-utf8`, `mdns/host-name-local`
