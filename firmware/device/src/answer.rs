@@ -6,6 +6,7 @@ use core::ops::Range;
 use serde::{Serialize, Serializer};
 
 use crate::era::{Era, SUPPORTED};
+use crate::json::Text;
 use crate::message::{Error, Id};
 
 /// The answer does not fit into its buffer.
@@ -69,7 +70,7 @@ impl<'o> Writer<'o> {
         self.raw(r#"{"jsonrpc":"2.0","id":"#)?;
         match id {
             Id::Integer(digits) => self.raw(digits),
-            Id::Text(text) => self.json(&**text),
+            Id::Text(text) => self.display(text),
             Id::Null => self.raw("null"),
         }
     }
@@ -138,7 +139,7 @@ impl<'o> Writer<'o> {
             self.member("data")?;
             self.json(&Versions {
                 supported: SUPPORTED,
-                requested,
+                requested: Displayed(requested),
             })?;
         }
         self.end_result()
@@ -163,7 +164,7 @@ pub(crate) const SERVER_INFO: ServerInfo = ServerInfo {
 #[derive(Serialize)]
 struct Versions<'a> {
     supported: [&'static str; 3],
-    requested: &'a str,
+    requested: Displayed<&'a Text<'a>>,
 }
 
 /// Serialises as the string that the value shows itself as, without making that string.

@@ -1,6 +1,10 @@
 //! The contract's tools as the build script compacted them.
 
+use alloc::format;
+use alloc::string::String;
+
 use crate::PAGE_SIZE;
+use crate::json::Text;
 
 /// A tool of the contract.
 pub(crate) struct Tool {
@@ -15,21 +19,18 @@ pub(crate) struct Tool {
 pub(crate) static TOOLS: &[Tool] = include!(concat!(env!("OUT_DIR"), "/tools.rs"));
 
 /// The tool of this name.
-pub(crate) fn tool(name: &str) -> Option<&'static Tool> {
-    TOOLS.iter().find(|tool| tool.name == name)
+pub(crate) fn tool(name: Text<'_>) -> Option<&'static Tool> {
+    TOOLS.iter().find(|tool| name == *tool.name)
+}
+
+/// The cursor of the page that begins with this tool.
+pub(crate) fn cursor(start: usize) -> String {
+    format!("tools/{start}")
 }
 
 /// Where the page begins that a cursor stands for; none for a cursor that was never given.
-pub(crate) fn page_start(cursor: &str) -> Option<usize> {
-    let start: usize = cursor.strip_prefix(CURSOR_PREFIX)?.parse().ok()?;
-    let given = start > 0 && start < TOOLS.len() && start.is_multiple_of(PAGE_SIZE);
-    // Parsing also takes "+4" and "04", which were never given.
-    (given && self::cursor(start) == cursor).then_some(start)
+pub(crate) fn page_start(cursor: Text<'_>) -> Option<usize> {
+    (PAGE_SIZE..TOOLS.len())
+        .step_by(PAGE_SIZE)
+        .find(|start| cursor == *self::cursor(*start))
 }
-
-/// The cursor of the page that begins at `start`.
-pub(crate) fn cursor(start: usize) -> alloc::string::String {
-    alloc::format!("{CURSOR_PREFIX}{start}")
-}
-
-const CURSOR_PREFIX: &str = "tools/";

@@ -138,16 +138,17 @@ impl<B: Board> Device<B> {
         call: &Call<'c>,
         answer: &mut Writer<'_>,
     ) -> Result<(), Error<'c>> {
-        match (&*call.method, era) {
-            ("initialize", Era::Legacy) => initialize(id, call, answer),
-            ("server/discover", Era::Modern) => discover(id, answer).map_err(Error::from),
-            ("ping", Era::Legacy) => {
+        let is = |method: &str| call.method == *method;
+        match era {
+            Era::Legacy if is("initialize") => initialize(id, call, answer),
+            Era::Legacy if is("ping") => {
                 answer.begin_result(id, era)?;
                 Ok(answer.end_result()?)
             }
-            ("tools/list", _) => list(era, id, call, answer),
-            ("tools/call", _) => self.call_tool(now, era, id, call, answer).await,
-            _ => Err(Error::UnknownMethod(call.method.clone())),
+            Era::Modern if is("server/discover") => Ok(discover(id, answer)?),
+            _ if is("tools/list") => list(era, id, call, answer),
+            _ if is("tools/call") => self.call_tool(now, era, id, call, answer).await,
+            _ => Err(Error::UnknownMethod(call.method)),
         }
     }
 
@@ -163,7 +164,7 @@ impl<B: Board> Device<B> {
         let name = name
             .and_then(string)
             .ok_or(Error::Params("params.name must be a string"))?;
-        let tool = contract::tool(&name).ok_or(Error::UnknownTool(name))?;
+        let tool = contract::tool(name).ok_or(Error::UnknownTool(name))?;
         let empty: &RawValue = serde_json::from_str("{}").map_err(Error::Schema)?;
         let arguments = arguments.unwrap_or(empty);
         let text = object(arguments).ok_or(Error::Params("params.arguments must be an object"))?;
@@ -205,8 +206,10 @@ impl<B: Board> Device<B> {
 
     /// Answers with an error; the HTTP status.
     fn refuse(&self, now: Millis, id: &Id<'_>, error: &Error<'_>, era: Era, answer: &mut Writer<'_>) -> u16 {
-        self.requests.set(self.requests.get() + 1);
-        self.errors.set(self.errors.get() + 1);
+        if !matches!(id, Id::Null) {
+            self.requests.set(self.requests.get() + 1);
+            self.errors.set(self.errors.get() + 1);
+        }
         self.log(now, format_args!("error {}: {error}", error.code()));
         answer.truncate(0);
         if answer.error(id, error).is_ok() {
@@ -250,7 +253,7 @@ fn initialize<'c>(id: &Id<'_>, call: &Call<'c>, answer: &mut Writer<'_>) -> Resu
     }
     let offered = LEGACY
         .into_iter()
-        .find(|known| *known == version)
+        .find(|known| version == **known)
         .unwrap_or(LEGACY[0]);
 
     answer.begin_result(id, Era::Legacy)?;
@@ -282,7 +285,7 @@ fn list<'c>(era: Era, id: &Id<'_>, call: &Call<'c>, answer: &mut Writer<'_>) -> 
     let start = match members(call.params, ["cursor"])? {
         [None] => 0,
         [Some(cursor)] => string(cursor)
-            .and_then(|cursor| contract::page_start(&cursor))
+            .and_then(contract::page_start)
             .ok_or(Error::Params(
                 "params.cursor is not one that tools/list gave; leave it out to begin anew",
             ))?,

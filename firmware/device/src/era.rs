@@ -2,11 +2,12 @@
 //! Source: MCP 2026-07-28 basic/versioning and basic/transports/streamable-http.
 
 use alloc::borrow::Cow;
+use alloc::string::String;
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 
 use crate::Request;
-use crate::json::{members, object, string};
+use crate::json::{Text, members, object, string};
 use crate::message::{Call, Error};
 
 /// Revisions with the `initialize` handshake, newest first.
@@ -76,7 +77,7 @@ impl Era {
 /// What the device reads of `params._meta`.
 pub(crate) struct Meta<'a> {
     names_version: bool,
-    version: Option<Cow<'a, str>>,
+    version: Option<Text<'a>>,
     has_capabilities: bool,
 }
 
@@ -107,18 +108,18 @@ impl<'a> Meta<'a> {
                 "the object io.modelcontextprotocol/clientCapabilities",
             ));
         }
-        agrees(request, VERSION_HEADER, |value| value == version.as_bytes())?;
-        agrees(request, METHOD_HEADER, |value| value == call.method.as_bytes())?;
-        if call.method == "tools/call" {
+        agrees(request, VERSION_HEADER, |value| version == *value)?;
+        agrees(request, METHOD_HEADER, |value| call.method == *value)?;
+        if call.method == *"tools/call" {
             let [name] = members(call.params, ["name"])?;
             // Without a name there is nothing to agree with, and the missing name is the clearer fault.
             if let Some(name) = name.and_then(string) {
                 agrees(request, NAME_HEADER, |value| {
-                    decoded(value).as_deref() == Some(name.as_bytes())
+                    decoded(value).is_some_and(|value| name == *value)
                 })?;
             }
         }
-        if version != MODERN {
+        if version != *MODERN {
             return Err(Error::Version { requested: version });
         }
         Ok(())
@@ -129,7 +130,7 @@ impl<'a> Meta<'a> {
 fn agrees(
     request: &Request<'_>,
     header: &'static str,
-    same: impl Fn(&[u8]) -> bool,
+    same: impl Fn(&str) -> bool,
 ) -> Result<(), Error<'static>> {
     let error = |problem| Err(Error::Header { header, problem });
     let mut values = request.values(header).peekable();
@@ -137,23 +138,25 @@ fn agrees(
         return error("is missing");
     }
     for value in values {
-        if !value.iter().all(|byte| matches!(byte, b'\t' | b' '..=b'~')) {
-            return error("has characters that a header can't carry");
-        }
-        if !same(value) {
-            return error("differs from the body");
+        let plain = value.iter().all(|byte| matches!(byte, b'\t' | b' '..=b'~'));
+        match core::str::from_utf8(value) {
+            Ok(value) if plain && same(value) => {}
+            Ok(_) if plain => return error("differs from the body"),
+            _ => return error("has characters that a header can't carry"),
         }
     }
     Ok(())
 }
 
-/// A header value without its Base64 form `=?base64?…?=`; none where that form does not hold Base64.
-fn decoded(value: &[u8]) -> Option<Cow<'_, [u8]>> {
+/// A header value without its Base64 form `=?base64?…?=`; none where that form does not hold text in Base64.
+fn decoded(value: &str) -> Option<Cow<'_, str>> {
     match value
-        .strip_prefix(b"=?base64?")
-        .and_then(|rest| rest.strip_suffix(b"?="))
+        .strip_prefix("=?base64?")
+        .and_then(|rest| rest.strip_suffix("?="))
     {
-        Some(encoded) => BASE64_STANDARD.decode(encoded).ok().map(Cow::Owned),
+        Some(encoded) => String::from_utf8(BASE64_STANDARD.decode(encoded).ok()?)
+            .ok()
+            .map(Cow::Owned),
         None => Some(Cow::Borrowed(value)),
     }
 }

@@ -1,12 +1,11 @@
 //! JSON-RPC 2.0: from the bytes of a body to a message, and the errors it may be answered with.
 
-use alloc::borrow::Cow;
 use core::fmt;
 
 use serde_json::value::RawValue;
 
 use crate::era::{Era, SUPPORTED};
-use crate::json::{Duplicate, Quoted, members, object, string};
+use crate::json::{Duplicate, Quoted, Text, integer, members, object, string};
 use crate::scan::{ScanError, scan};
 use crate::{MAX_ANSWER, MAX_ID, MAX_QUOTE};
 
@@ -19,7 +18,7 @@ pub(crate) enum Message<'a> {
 
 /// A method and its parameters.
 pub(crate) struct Call<'a> {
-    pub method: Cow<'a, str>,
+    pub method: Text<'a>,
     /// Text of the `params` object, `{}` where it was left out.
     pub params: &'a str,
 }
@@ -28,7 +27,7 @@ pub(crate) struct Call<'a> {
 pub(crate) enum Id<'a> {
     /// Digits as sent.
     Integer(&'a str),
-    Text(Cow<'a, str>),
+    Text(Text<'a>),
     /// Could not be read.
     Null,
 }
@@ -57,25 +56,28 @@ pub(crate) fn read<'a>(body: &'a [u8]) -> Result<Message<'a>, (Id<'a>, Error<'a>
     let [version, id, method, params, result, error] =
         members(root, ["jsonrpc", "id", "method", "params", "result", "error"])
             .map_err(|duplicate| (Id::Null, duplicate.into()))?;
-    let null_id = id.is_some_and(|id| id.get() == "null");
-    let id = match method {
-        // A response may carry an error about a message whose id could not be read.
-        None if null_id && error.is_some() => Some(Id::Null),
-        _ => id.map(Id::read).transpose().map_err(|error| (Id::Null, error))?,
+    // A response may carry an error about a message whose id could not be read.
+    let is_response = method.is_none() && (result.is_some() || error.is_some());
+    let id = id.map(Id::read).transpose();
+    let id = if is_response {
+        id.ok().flatten()
+    } else {
+        id.map_err(|error| (Id::Null, error))?
     };
     let invalid = |id: Option<Id<'a>>, what| (id.unwrap_or(Id::Null), Error::Invalid(what));
 
-    if version.and_then(string).as_deref() != Some("2.0") {
+    if version.and_then(string).is_none_or(|version| version != *"2.0") {
         return Err(invalid(id, "jsonrpc must be the string \"2.0\""));
     }
-    let Some(method) = method else {
-        return match (&id, result, error) {
-            (Some(_), Some(_), None) | (Some(_), None, Some(_)) => Ok(Message::Response),
-            _ => Err(invalid(
-                id,
-                "a request needs method; a response needs id and one of result and error",
-            )),
+    if is_response {
+        return match (result, error) {
+            (Some(_), None) if id.is_some() => Ok(Message::Response),
+            (None, Some(error)) if is_error_object(error) => Ok(Message::Response),
+            _ => Err(invalid(None, "a response has an id and one of result and error")),
         };
+    }
+    let Some(method) = method else {
+        return Err(invalid(id, "method is missing"));
     };
     let Some(method) = string(method) else {
         return Err(invalid(id, "method must be a string"));
@@ -93,6 +95,11 @@ pub(crate) fn read<'a>(body: &'a [u8]) -> Result<Message<'a>, (Id<'a>, Error<'a>
         Some(id) => Message::Request { id, call },
         None => Message::Notification(call),
     })
+}
+
+fn is_error_object(error: &RawValue) -> bool {
+    let fields = object(error).map(|error| members(error, ["code", "message"]));
+    matches!(fields, Some(Ok([Some(code), Some(message)])) if integer(code).is_some() && string(message).is_some())
 }
 
 /// Checks the grammar of the whole body; the text of its one object.
@@ -115,13 +122,13 @@ pub(crate) enum Error<'a> {
     #[error("not JSON: {0}")]
     Syntax(serde_json::Error),
     #[error("not JSON: {0}")]
-    Text(ScanError),
+    BadString(ScanError),
     #[error("{0}")]
     Bound(ScanError),
     #[error("{0}")]
     Duplicate(#[from] Duplicate),
-    #[error("the member {} stands twice in arguments", Clipped(.0))]
-    DuplicateArgument(Cow<'a, str>),
+    #[error("the member {} stands twice in arguments", Quoted(*.0, MAX_QUOTE))]
+    DuplicateArgument(Text<'a>),
     #[error("{0}")]
     Invalid(&'static str),
     #[error("id is longer than {MAX_ID} bytes")]
@@ -129,12 +136,12 @@ pub(crate) enum Error<'a> {
     /// A version header that no legacy revision has.
     #[error("unsupported MCP-Protocol-Version; served here: {Versions}")]
     VersionHeader,
-    #[error("unknown method {}", Clipped(.0))]
-    UnknownMethod(Cow<'a, str>),
+    #[error("unknown method {}", Quoted(*.0, MAX_QUOTE))]
+    UnknownMethod(Text<'a>),
     #[error("{0}")]
     Params(&'static str),
-    #[error("unknown tool {}; tools/list names all", Clipped(.0))]
-    UnknownTool(Cow<'a, str>),
+    #[error("unknown tool {}; tools/list names all", Quoted(*.0, MAX_QUOTE))]
+    UnknownTool(Text<'a>),
     /// A required member of a modern request's `_meta` is missing or of the wrong type.
     #[error("params._meta needs {0}")]
     Meta(&'static str),
@@ -143,8 +150,8 @@ pub(crate) enum Error<'a> {
         header: &'static str,
         problem: &'static str,
     },
-    #[error("unsupported protocol version {}", Clipped(requested))]
-    Version { requested: Cow<'a, str> },
+    #[error("unsupported protocol version {}", Quoted(*requested, MAX_QUOTE))]
+    Version { requested: Text<'a> },
     #[error("answer too large: the limit is {MAX_ANSWER} bytes; use a shorter id")]
     TooLarge,
     #[error("the schema of this tool can't be read: {0}")]
@@ -155,7 +162,7 @@ impl Error<'_> {
     /// Error code of JSON-RPC 2.0 section 5.1 or MCP 2026-07-28 basic/index, Error Codes.
     pub fn code(&self) -> i32 {
         match self {
-            Self::NotUtf8 { .. } | Self::Syntax(_) | Self::Text(_) => -32700,
+            Self::NotUtf8 { .. } | Self::Syntax(_) | Self::BadString(_) => -32700,
             Self::Bound(_) | Self::Duplicate(_) | Self::DuplicateArgument(_) => -32600,
             Self::Invalid(_) | Self::LongId | Self::VersionHeader => -32600,
             Self::UnknownMethod(_) => -32601,
@@ -180,20 +187,8 @@ impl Error<'_> {
 impl From<ScanError> for Error<'_> {
     fn from(error: ScanError) -> Self {
         match error {
-            ScanError::String { .. } => Self::Text(error),
+            ScanError::String { .. } => Self::BadString(error),
             ScanError::TooDeep | ScanError::TooManyValues => Self::Bound(error),
-        }
-    }
-}
-
-/// A client's text in an error message: quoted, and cut where it is long.
-struct Clipped<'a>(&'a str);
-
-impl fmt::Display for Clipped<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0.char_indices().nth(MAX_QUOTE) {
-            None => Quoted(self.0).fmt(f),
-            Some((end, _)) => write!(f, "{}…", Quoted(&self.0[..end])),
         }
     }
 }

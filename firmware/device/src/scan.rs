@@ -94,3 +94,65 @@ fn code_unit(bytes: &[u8], at: usize) -> Option<u32> {
         Some(unit * 16 + char::from(digit).to_digit(16)?)
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_counted_and_names_are_not() {
+        let exactly = |unit: &str, values: usize, count: usize| {
+            let text = alloc::format!("[{}]", alloc::vec![unit; count].join(","));
+            assert_eq!(
+                1 + values * count,
+                MAX_VALUES + 1,
+                "the test is one over the bound"
+            );
+            assert_eq!(scan(&text), Err(ScanError::TooManyValues), "{unit}");
+            assert_eq!(scan(&text.replacen(unit, "", 1)), Ok(()), "{unit}");
+        };
+        for scalar in ["1", r#""""#, r#""a:b,[{""#, r#""\"""#, "null", "[]", " {} "] {
+            exactly(scalar, 1, MAX_VALUES);
+        }
+        exactly(r#"{"a" : 1}"#, 2, MAX_VALUES / 2);
+        exactly(r#"{"a":{"\"":[[]]}}"#, 4, MAX_VALUES / 4);
+    }
+
+    #[test]
+    fn a_string_that_is_no_unicode_text_is_refused() {
+        for good in [
+            r#""\ud83e\udd80""#,
+            r#""\uD800\uDFFF\udbff\udc00""#,
+            r#""\ud7ff\ue000""#,
+            r#""\\ud800""#,
+            r#""\\\\\"""#,
+        ] {
+            assert_eq!(scan(good), Ok(()), "{good}");
+        }
+        for bad in [
+            r#""\ud800""#,
+            r#""\udc00""#,
+            r#""\ud800\ud800""#,
+            r#""\ud800x""#,
+            r#""\ud800\n""#,
+            r#""\ud800\\udc00""#,
+            r#""\u12""#,
+            r#""\u12é4""#,
+            r#""\u+123""#,
+            r#"""#,
+            r#""\""#,
+            r#""\"#,
+            r#""\u"#,
+            r#""\ud800\u"#,
+        ] {
+            assert!(matches!(scan(bad), Err(ScanError::String { at: 0 })), "{bad}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_json_is_scanned_to_its_end() {
+        for text in ["", "]]]]", "}{", ":::", "é", "\u{0}", "[\"a\" \"b\""] {
+            assert_eq!(scan(text), Ok(()), "{text}");
+        }
+    }
+}

@@ -1,10 +1,9 @@
 //! Gives text back.
 
-use alloc::borrow::Cow;
 use core::fmt;
 
 use super::{Call, ToolError};
-use crate::json::{integer, members, string};
+use crate::json::{Text, integer, members, string};
 use crate::{Board, Device};
 
 pub(super) async fn echo<B: Board>(_: &Device<B>, call: Call<'_, '_>) -> Result<(), ToolError<'static>> {
@@ -17,12 +16,12 @@ pub(super) async fn echo<B: Board>(_: &Device<B>, call: Call<'_, '_>) -> Result<
 }
 
 struct Repeated<'a> {
-    text: Cow<'a, str>,
+    text: Text<'a>,
     times: i64,
 }
 
 impl fmt::Display for Repeated<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        (0..self.times).try_for_each(|_| f.write_str(&self.text))
+        (0..self.times).try_for_each(|_| self.text.fmt(f))
     }
 }

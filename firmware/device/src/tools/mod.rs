@@ -66,3 +66,20 @@ tools! {
     "uptime" => time::uptime,
     "log_tail" => log::tail,
 }
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec::Vec;
+
+    use super::NAMES;
+    use crate::contract::TOOLS;
+
+    #[test]
+    fn every_tool_of_the_contract_can_be_run_and_no_other() {
+        let mut declared: Vec<_> = TOOLS.iter().map(|tool| tool.name).collect();
+        let mut implemented = NAMES.to_vec();
+        declared.sort_unstable();
+        implemented.sort_unstable();
+        assert_eq!(declared, implemented);
+    }
+}

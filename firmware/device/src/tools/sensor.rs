@@ -49,7 +49,7 @@ pub(super) async fn read<B: Board>(device: &Device<B>, call: Call<'_, '_>) -> Re
     let wanted = wanted.and_then(string).unwrap_or_default();
     let (channel, unit) = CHANNELS
         .into_iter()
-        .find(|(name, _)| *name == wanted)
+        .find(|(name, _)| wanted == **name)
         .ok_or(ToolError::NotThere)?;
     let value = device
         .board
@@ -73,4 +73,26 @@ pub(super) async fn read<B: Board>(device: &Device<B>, call: Call<'_, '_>) -> Re
 fn two_decimals(value: f32) -> f64 {
     let hundredths = f64::from(value) * 100.0;
     (hundredths + 0.5f64.copysign(hundredths)) as i64 as f64 / 100.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::two_decimals;
+
+    #[test]
+    fn values_are_rounded_to_hundredths() {
+        for (value, rounded) in [
+            (21.456f32, 21.46),
+            (21.454, 21.45),
+            (-21.456, -21.46),
+            (0.125, 0.13),
+            (-0.125, -0.13),
+            (0.0, 0.0),
+            (3.3, 3.3),
+            (100.0, 100.0),
+            (1.0e6, 1.0e6),
+        ] {
+            assert_eq!(two_decimals(value), rounded, "{value}");
+        }
+    }
 }

@@ -260,12 +260,12 @@ impl Era {
         json!({"jsonrpc": "2.0", "id": 1, "result": result})
     }
 
-    /// As [`Self::result`] of a tool that gives structured content.
-    pub fn structured(self, output: Value) -> Value {
-        self.result(json!({
-            "structuredContent": output,
-            "content": [{"type": "text", "text": output.to_string()}],
-        }))
+    /// As [`Self::result`] of a tool that gives structured content, which is also a text part byte by byte.
+    pub fn structured(self, output: impl AsRef<str>) -> Value {
+        let json: Value = serde_json::from_str(output.as_ref()).expect("output is JSON");
+        self.result(
+            json!({"structuredContent": json, "content": [{"type": "text", "text": output.as_ref()}]}),
+        )
     }
 
     /// As [`Self::result`] of a tool that failed.
