@@ -65,7 +65,7 @@ impl Device {
     /// Where QEMU was started without one.
     pub fn find(buffers: &'static mut Buffers) -> Self {
         let Some((slot, transport)) = virtio::find(DeviceType::Network) else {
-            panic!("no network device: start QEMU with -device virtio-net-device,netdev=…");
+            panic!("no network device: start QEMU with -device virtio-net-device,netdev=ID");
         };
         let queues = match Queues::new(transport) {
             Ok(queues) => queues,
