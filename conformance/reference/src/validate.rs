@@ -26,7 +26,7 @@ pub(crate) struct UnknownKeyword(String);
 /// The first fault found. Shown as `POINTER: REASON`.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Fault {
-    /// JSON Pointer (RFC 6901) to the value at fault.
+    /// JSON Pointer (RFC 6901) to the value at fault; to the object that lacks a member or has one too many.
     pointer: String,
     reason: String,
 }
@@ -78,12 +78,17 @@ impl Schema {
             });
         }
         for (name, member) in value.as_object().unwrap_or_default() {
-            let pointer = format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1"));
             match self.properties.iter().find(|(known, _)| known == name) {
-                Some((_, property)) => property.check_at(member, &pointer)?,
+                Some((_, property)) => {
+                    let step = name.replace('~', "~0").replace('/', "~1");
+                    property.check_at(member, &format!("{pointer}/{step}"))?;
+                }
                 None if self.closed => {
                     let reason = format!("unexpected property {}", Json::from(name.as_str()));
-                    return Err(Fault { pointer, reason });
+                    return Err(Fault {
+                        pointer: pointer.to_owned(),
+                        reason,
+                    });
                 }
                 None => {}
             }
