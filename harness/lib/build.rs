@@ -4,14 +4,21 @@ use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
 fn main() -> io::Result<()> {
-    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures").canonicalize()?;
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../fixtures")
+        .canonicalize()?;
     let mut table = String::from("&[\n");
     for folder in ["transcripts", "schemas"] {
         let root = fixtures.join(folder);
         println!("cargo::rerun-if-changed={}", root.display());
         for file in json_files(&root)? {
             let name = file.strip_prefix(&fixtures).map_err(io::Error::other)?;
-            let _ = writeln!(table, "    ({:?}, include_str!({:?})),", name.display().to_string(), file.display().to_string());
+            let _ = writeln!(
+                table,
+                "    ({:?}, include_str!({:?})),",
+                name.display().to_string(),
+                file.display().to_string()
+            );
         }
     }
     table.push_str("]\n");

@@ -1,2 +1,8 @@
 //! The `mcp-hil` command.
-fn main() {}
+
+use clap::Parser as _;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    mcp_hil::run(mcp_hil::Args::parse()).into()
+}

@@ -50,5 +50,9 @@ pub enum Fault {
 /// A duration as `1.5 s`.
 pub fn seconds(duration: &Duration) -> String {
     let seconds = duration.as_secs_f64();
-    if seconds < 1.0 { format!("{:.1} ms", seconds * 1000.0) } else { format!("{} s", (seconds * 100.0).round() / 100.0) }
+    if seconds < 1.0 {
+        format!("{:.1} ms", seconds * 1000.0)
+    } else {
+        format!("{} s", (seconds * 100.0).round() / 100.0)
+    }
 }

@@ -1,15 +1,26 @@
 //! Drives MCP devices: client on both eras, transcripts, replay, reports.
 //!
 //! The pure parts (what to send, what an answer must be, how it is shown) are apart from those that talk: sockets
-//! and processes are touched only in [`client`], [`http::connection`] and [`process`]. This crate compares exchanges with
+//! and processes are touched only in [`client`], [`http::connection`], [`process`] and [`board`]. This crate compares exchanges with
 //! transcripts; it never judges conformance to the specification.
 
+pub mod board;
 pub mod client;
+pub mod diff;
 pub mod fault;
+pub mod fixtures;
 pub mod http;
+pub mod judge;
+pub mod matcher;
 pub mod message;
+pub mod player;
+pub mod prepare;
 pub mod process;
 pub mod repeat;
+pub mod replay;
+pub mod report;
 pub mod revision;
+pub mod shape;
 pub mod sse;
 pub mod target;
+pub mod transcript;

@@ -17,9 +17,11 @@ impl RequestId {
     pub fn of(value: &Value) -> Option<Self> {
         match value {
             Value::String(text) => Some(Self::Text(text.clone())),
-            Value::Number(number) => {
-                number.as_i64().map(i128::from).or_else(|| number.as_u64().map(i128::from)).map(Self::Number)
-            }
+            Value::Number(number) => number
+                .as_i64()
+                .map(i128::from)
+                .or_else(|| number.as_u64().map(i128::from))
+                .map(Self::Number),
             _ => None,
         }
     }

@@ -10,7 +10,9 @@ use tokio::process::{Child, Command as Process};
 /// `setpriv` is installed (Linux) by the kernel, should we get no chance. The kernel's part follows the
 /// thread that starts the child, so that thread must be a long-lived one.
 fn prepare(command: &Command) -> Process {
-    let setpriv = ["/usr/bin/setpriv", "/bin/setpriv"].into_iter().find(|path| Path::new(path).exists());
+    let setpriv = ["/usr/bin/setpriv", "/bin/setpriv"]
+        .into_iter()
+        .find(|path| Path::new(path).exists());
     let mut process = match setpriv {
         Some(setpriv) => {
             let mut process = Process::new(setpriv);
@@ -64,9 +66,16 @@ impl Drop for Guarded {
 /// Looks a program up as `execvp` would.
 fn find(program: &str) -> Result<(), String> {
     use std::os::unix::fs::PermissionsExt as _;
-    let runs = |path: &Path| path.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0);
+    let runs = |path: &Path| {
+        path.metadata()
+            .is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+    };
     if program.contains('/') {
-        return if runs(Path::new(program)) { Ok(()) } else { Err("there is no such program, or it may not be run".to_owned()) };
+        return if runs(Path::new(program)) {
+            Ok(())
+        } else {
+            Err("there is no such program, or it may not be run".to_owned())
+        };
     }
     let path = std::env::var_os("PATH").unwrap_or_default();
     if std::env::split_paths(&path).any(|folder| runs(&folder.join(program))) {

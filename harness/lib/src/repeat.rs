@@ -24,7 +24,11 @@ pub fn curl(endpoint: &Endpoint, request: &Request) -> String {
         let _ = write!(line, " -H {}", quote(&format!("{name}: {value}")));
     }
     for name in CURL_ADDS {
-        if !request.headers.iter().any(|(given, _)| given.eq_ignore_ascii_case(name)) {
+        if !request
+            .headers
+            .iter()
+            .any(|(given, _)| given.eq_ignore_ascii_case(name))
+        {
             let _ = write!(line, " -H {}", quote(&format!("{name}:")));
         }
     }
@@ -34,7 +38,9 @@ pub fn curl(endpoint: &Endpoint, request: &Request) -> String {
     let url = quote(&endpoint.url(&request.path));
     match std::str::from_utf8(&request.body) {
         _ if request.body.is_empty() => format!("{line} {url}"),
-        Ok(text) if text.len() < 4096 && !text.contains('\0') => format!("{line} --data-binary {} {url}", quote(text)),
+        Ok(text) if text.len() < 4096 && !text.contains('\0') => {
+            format!("{line} --data-binary {} {url}", quote(text))
+        }
         _ => format!("{} | {line} --data-binary @- {url}", produce(&request.body)),
     }
 }
@@ -48,7 +54,12 @@ pub fn netcat(endpoint: &Endpoint, pieces: &[Piece]) -> String {
             Piece::Pause(time) => steps.push(format!("sleep {}", time.as_secs_f64())),
         }
     }
-    format!("{{ {}; }} | nc -w 7 {} {}", steps.join("; "), quote(&endpoint.host), endpoint.port)
+    format!(
+        "{{ {}; }} | nc -w 7 {} {}",
+        steps.join("; "),
+        quote(&endpoint.host),
+        endpoint.port
+    )
 }
 
 /// A line that gives a message to a command.
@@ -65,7 +76,11 @@ fn produce(bytes: &[u8]) -> String {
             plain.extend_from_slice(run);
         } else {
             parts.extend(printf(&std::mem::take(&mut plain)));
-            parts.push(format!("head -c {} /dev/zero | tr '\\0' '\\{:03o}'", run.len(), run[0]));
+            parts.push(format!(
+                "head -c {} /dev/zero | tr '\\0' '\\{:03o}'",
+                run.len(),
+                run[0]
+            ));
         }
     }
     parts.extend(printf(&plain));
@@ -99,7 +114,11 @@ fn printf(bytes: &[u8]) -> Option<String> {
 /// Quotes a word for a POSIX shell.
 fn quote(word: &str) -> String {
     let safe = |c: char| c.is_ascii_alphanumeric() || "-_./:@=+,".contains(c);
-    if !word.is_empty() && word.chars().all(safe) { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
+    if !word.is_empty() && word.chars().all(safe) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
 }
 
 #[cfg(test)]
@@ -126,7 +145,10 @@ mod tests {
         let request = Request {
             method: "POST".into(),
             path: "/mcp".into(),
-            headers: vec![("Host".into(), "127.0.0.1".into()), ("Content-Type".into(), "application/json".into())],
+            headers: vec![
+                ("Host".into(), "127.0.0.1".into()),
+                ("Content-Type".into(), "application/json".into()),
+            ],
             body: b"{\"a\":\"it's\"}".into(),
             chunked: vec![],
         };

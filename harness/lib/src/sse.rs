@@ -38,11 +38,19 @@ impl Parser {
     fn end_line(&mut self) -> Option<Event> {
         let bytes = std::mem::take(&mut self.line);
         let text = String::from_utf8_lossy(&bytes);
-        let line = if self.started { &text } else { text.strip_prefix('\u{feff}').unwrap_or(&text) };
+        let line = if self.started {
+            &text
+        } else {
+            text.strip_prefix('\u{feff}').unwrap_or(&text)
+        };
         self.started = true;
         if line.is_empty() {
             let kind = std::mem::take(&mut self.kind);
-            let kind = if kind.is_empty() { "message".to_owned() } else { kind };
+            let kind = if kind.is_empty() {
+                "message".to_owned()
+            } else {
+                kind
+            };
             return self.data.take().map(|data| Event { kind, data });
         }
         let (field, value) = line.split_once(':').unwrap_or((line, ""));
@@ -72,7 +80,10 @@ mod tests {
     }
 
     fn message(data: &str) -> Event {
-        Event { kind: "message".into(), data: data.into() }
+        Event {
+            kind: "message".into(),
+            data: data.into(),
+        }
     }
 
     #[test]
@@ -82,12 +93,18 @@ mod tests {
 
     #[test]
     fn comments_ids_and_unknown_fields_carry_nothing() {
-        assert_eq!(parse(": keep-alive\nid: 7\nretry: 10\nfoo: bar\n\ndata: x\n\n"), [message("x")]);
+        assert_eq!(
+            parse(": keep-alive\nid: 7\nretry: 10\nfoo: bar\n\ndata: x\n\n"),
+            [message("x")]
+        );
     }
 
     #[test]
     fn every_line_ending_of_the_format_ends_a_line() {
-        assert_eq!(parse("\u{feff}data: a\r\n\r\ndata: b\r\rdata: c\n\n"), [message("a"), message("b"), message("c")]);
+        assert_eq!(
+            parse("\u{feff}data: a\r\n\r\ndata: b\r\rdata: c\n\n"),
+            [message("a"), message("b"), message("c")]
+        );
     }
 
     #[test]
@@ -97,7 +114,14 @@ mod tests {
             let mut parser = Parser::default();
             let mut events = parser.feed(&stream[..cut]);
             events.extend(parser.feed(&stream[cut..]));
-            assert_eq!(events, [Event { kind: "endpoint".into(), data: "/\u{00fc}".into() }], "cut at {cut}");
+            assert_eq!(
+                events,
+                [Event {
+                    kind: "endpoint".into(),
+                    data: "/\u{00fc}".into()
+                }],
+                "cut at {cut}"
+            );
         }
     }
 

@@ -65,10 +65,20 @@ impl Endpoint {
         let (Some(host), "http") = (url.host_str(), url.scheme()) else {
             return Err(TargetError::Scheme(text.to_owned()));
         };
-        let authority = url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
-        let path = url.query().map_or_else(|| url.path().to_owned(), |query| format!("{}?{query}", url.path()));
+        let authority = url
+            .port()
+            .map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
+        let path = url.query().map_or_else(
+            || url.path().to_owned(),
+            |query| format!("{}?{query}", url.path()),
+        );
         let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
-        Ok(Self { host, port: url.port().unwrap_or(80), authority, path })
+        Ok(Self {
+            host,
+            port: url.port().unwrap_or(80),
+            authority,
+            path,
+        })
     }
 
     /// The URL of a path on the same host.
@@ -98,7 +108,10 @@ impl Command {
         let bad = || TargetError::Command(line.to_owned());
         let mut words = shlex::split(line).ok_or_else(bad)?.into_iter();
         let program = words.next().ok_or_else(bad)?;
-        Ok(Self { program, arguments: words.collect() })
+        Ok(Self {
+            program,
+            arguments: words.collect(),
+        })
     }
 }
 
@@ -123,8 +136,14 @@ mod tests {
     fn an_endpoint_keeps_what_the_host_header_needs() {
         let endpoint = Endpoint::parse("http://[::1]:8080/mcp?x=1").unwrap();
         assert_eq!((endpoint.host.as_str(), endpoint.port), ("::1", 8080));
-        assert_eq!((endpoint.authority.as_str(), endpoint.path.as_str()), ("[::1]:8080", "/mcp?x=1"));
-        assert_eq!(Endpoint::parse("http://board.local/mcp").unwrap().authority, "board.local");
+        assert_eq!(
+            (endpoint.authority.as_str(), endpoint.path.as_str()),
+            ("[::1]:8080", "/mcp?x=1")
+        );
+        assert_eq!(
+            Endpoint::parse("http://board.local/mcp").unwrap().authority,
+            "board.local"
+        );
     }
 
     #[test]

@@ -32,7 +32,11 @@ pub struct Dress {
 impl Dress {
     /// At the start of a conversation.
     pub const fn new(revision: Revision) -> Self {
-        Self { revision, handshaken: false, session: None }
+        Self {
+            revision,
+            handshaken: false,
+            session: None,
+        }
     }
 
     /// After a legacy handshake, with the session id if the server gave one.
@@ -44,16 +48,25 @@ impl Dress {
     /// Adds the three `_meta` members of a modern request where they are left out. Leaves alone what is no request.
     pub fn add_meta(&self, request: &mut Value) {
         let is_request = request.get("id").is_some() && message::method(request).is_some();
-        let Some(members) = request.as_object_mut().filter(|_| is_request && self.revision.era() == Era::Modern) else {
+        let Some(members) = request
+            .as_object_mut()
+            .filter(|_| is_request && self.revision.era() == Era::Modern)
+        else {
             return;
         };
-        let params = members.entry("params").or_insert_with(|| Value::Object(Map::new()));
-        let Some(params) = params.as_object_mut() else { return };
+        let params = members
+            .entry("params")
+            .or_insert_with(|| Value::Object(Map::new()));
+        let Some(params) = params.as_object_mut() else {
+            return;
+        };
         let meta = params.entry("_meta").or_insert_with(|| Value::Object(Map::new()));
         let Some(meta) = meta.as_object_mut() else { return };
-        meta.entry(META_VERSION).or_insert_with(|| self.revision.as_str().into());
+        meta.entry(META_VERSION)
+            .or_insert_with(|| self.revision.as_str().into());
         meta.entry(META_CLIENT_INFO).or_insert_with(client_info);
-        meta.entry(META_CAPABILITIES).or_insert_with(|| Value::Object(Map::new()));
+        meta.entry(META_CAPABILITIES)
+            .or_insert_with(|| Value::Object(Map::new()));
     }
 
     /// The headers of a request with this message, but not `Host`.
@@ -86,7 +99,10 @@ impl Dress {
                 }
             }
         }
-        headers.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+        headers
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), value))
+            .collect()
     }
 }
 
@@ -94,14 +110,24 @@ impl Dress {
 pub fn encode(value: &str) -> String {
     let plain = value.bytes().all(|byte| matches!(byte, b'\t' | b' '..=b'~')) && value.trim() == value;
     let like_encoded = value.starts_with("=?base64?") && value.ends_with("?=");
-    if plain && !like_encoded { value.to_owned() } else { format!("=?base64?{}?=", STANDARD.encode(value)) }
+    if plain && !like_encoded {
+        value.to_owned()
+    } else {
+        format!("=?base64?{}?=", STANDARD.encode(value))
+    }
 }
 
 /// A POST of a body to the endpoint, in the dress of the conversation; the message is what the body holds, if it can be read.
 pub fn post(endpoint: &Endpoint, dress: &Dress, message: Option<&Value>, body: Vec<u8>) -> Request {
     let mut headers = vec![("Host".to_owned(), endpoint.authority.clone())];
     headers.extend(dress.headers(message));
-    Request { method: "POST".to_owned(), path: endpoint.path.clone(), headers, body, chunked: Vec::new() }
+    Request {
+        method: "POST".to_owned(),
+        path: endpoint.path.clone(),
+        headers,
+        body,
+        chunked: Vec::new(),
+    }
 }
 
 #[cfg(test)]
@@ -109,7 +135,12 @@ mod tests {
     use super::*;
 
     fn names(dress: &Dress, message: &Value) -> Vec<String> {
-        dress.headers(Some(message)).into_iter().skip(2).map(|(name, value)| format!("{name}: {value}")).collect()
+        dress
+            .headers(Some(message))
+            .into_iter()
+            .skip(2)
+            .map(|(name, value)| format!("{name}: {value}"))
+            .collect()
     }
 
     #[test]
@@ -123,7 +154,11 @@ mod tests {
         assert_eq!(meta[META_CLIENT_INFO]["name"], "mcp-hil");
         assert_eq!(
             names(&dress, &request),
-            ["MCP-Protocol-Version: 9999-01-01", "Mcp-Method: tools/call", "Mcp-Name: =?base64?5LiW?="]
+            [
+                "MCP-Protocol-Version: 9999-01-01",
+                "Mcp-Method: tools/call",
+                "Mcp-Name: =?base64?5LiW?="
+            ]
         );
     }
 
@@ -131,7 +166,10 @@ mod tests {
     fn notifications_and_legacy_requests_stay_as_they_are() {
         let mut notification = json!({"jsonrpc": "2.0", "method": "notifications/cancelled"});
         Dress::new(Revision::R2026_07_28).add_meta(&mut notification);
-        assert_eq!(notification, json!({"jsonrpc": "2.0", "method": "notifications/cancelled"}));
+        assert_eq!(
+            notification,
+            json!({"jsonrpc": "2.0", "method": "notifications/cancelled"})
+        );
         let mut request = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"});
         Dress::new(Revision::R2025_11_25).add_meta(&mut request);
         assert_eq!(request, json!({"jsonrpc": "2.0", "id": 1, "method": "ping"}));
@@ -143,15 +181,24 @@ mod tests {
         let request = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"});
         assert_eq!(names(&dress, &request), [] as [&str; 0]);
         dress.handshake_done(Some("s1".into()));
-        assert_eq!(names(&dress, &request), ["MCP-Protocol-Version: 2025-11-25", "Mcp-Session-Id: s1"]);
+        assert_eq!(
+            names(&dress, &request),
+            ["MCP-Protocol-Version: 2025-11-25", "Mcp-Session-Id: s1"]
+        );
     }
 
     #[test]
     fn header_values_are_encoded_as_the_specification_shows() {
         assert_eq!(encode("us-west1"), "us-west1");
-        assert_eq!(encode("Hello, \u{4e16}\u{754c}"), "=?base64?SGVsbG8sIOS4lueVjA==?=");
+        assert_eq!(
+            encode("Hello, \u{4e16}\u{754c}"),
+            "=?base64?SGVsbG8sIOS4lueVjA==?="
+        );
         assert_eq!(encode(" padded "), "=?base64?IHBhZGRlZCA=?=");
         assert_eq!(encode("line1\nline2"), "=?base64?bGluZTEKbGluZTI=?=");
-        assert_eq!(encode("=?base64?literal?="), "=?base64?PT9iYXNlNjQ/bGl0ZXJhbD89?=");
+        assert_eq!(
+            encode("=?base64?literal?="),
+            "=?base64?PT9iYXNlNjQ/bGl0ZXJhbD89?="
+        );
     }
 }

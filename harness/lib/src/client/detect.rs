@@ -5,7 +5,7 @@ use crate::fault::Fault;
 use crate::message;
 use crate::revision::{Era, Revision};
 use crate::target::Target;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// What the answer to `server/discover` says about the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,7 +23,9 @@ const MODERN_ERRORS: [i64; 3] = [-32020, -32021, -32022];
 pub fn judge_http(status: u16, answer: Option<&Value>) -> Sign {
     match answer.and_then(judge_message) {
         Some(sign) => sign,
-        None if status == 404 && answer.and_then(message::error_code) == Some(-32601) => Sign::Modern(Vec::new()),
+        None if status == 404 && answer.and_then(message::error_code) == Some(-32601) => {
+            Sign::Modern(Vec::new())
+        }
         None => Sign::NotModern,
     }
 }
@@ -37,10 +39,16 @@ fn judge_message(answer: &Value) -> Option<Sign> {
     let versions = if MODERN_ERRORS.contains(&message::error_code(answer).unwrap_or_default()) {
         answer.pointer("/error/data/supported")
     } else {
-        Some(answer.pointer("/result/supportedVersions").filter(|versions| versions.is_array())?)
+        Some(
+            answer
+                .pointer("/result/supportedVersions")
+                .filter(|versions| versions.is_array())?,
+        )
     };
     let versions = versions.and_then(Value::as_array).into_iter().flatten();
-    Some(Sign::Modern(versions.filter_map(Value::as_str).map(str::to_owned).collect()))
+    Some(Sign::Modern(
+        versions.filter_map(Value::as_str).map(str::to_owned).collect(),
+    ))
 }
 
 /// What a probe found.
@@ -79,14 +87,20 @@ pub async fn probe(target: &Target, limits: Limits) -> Result<Detected, Probe> {
     let modern = discover(target, limits).await?;
     if let Some((Sign::Modern(versions), exchange)) = &modern {
         let ours = versions.iter().filter_map(|version| version.parse().ok());
-        found.revisions.extend(ours.filter(|revision: &Revision| revision.era() == Era::Modern));
+        found
+            .revisions
+            .extend(ours.filter(|revision: &Revision| revision.era() == Era::Modern));
         if versions.is_empty() {
             found.revisions.push(Revision::NEWEST_MODERN);
         }
         others.extend(versions.iter().cloned());
         found.name = exchange.message().and_then(server_name);
     }
-    for revision in Revision::ALL.into_iter().filter(|revision| revision.era() == Era::Legacy).rev() {
+    for revision in Revision::ALL
+        .into_iter()
+        .filter(|revision| revision.era() == Era::Legacy)
+        .rev()
+    {
         let mut client = Client::open(target, revision, limits).map_err(Probe::Unreachable)?;
         match client.initialize().await {
             Ok((result, _)) => {
@@ -96,25 +110,38 @@ pub async fn probe(target: &Target, limits: Limits) -> Result<Detected, Probe> {
                 } else {
                     others.push(version.to_owned());
                 }
-                found.name = found.name.or_else(|| result.pointer("/serverInfo/name")?.as_str().map(str::to_owned));
+                found.name = found
+                    .name
+                    .or_else(|| result.pointer("/serverInfo/name")?.as_str().map(str::to_owned));
             }
             Err(error) if error.is_unreachable() => return Err(Probe::Unreachable(fault(error))),
             // a modern-only server refuses the handshake, and that settles it for every legacy revision
             Err(_) if modern.as_ref().is_some_and(|(sign, _)| *sign != Sign::NotModern) => break,
             Err(error) if revision == Revision::NEWEST_LEGACY => {
-                return Err(if is_http_sse(target, &error, limits).await { Probe::HttpSse } else { Probe::NotMcp(error) });
+                return Err(if is_http_sse(target, &error, limits).await {
+                    Probe::HttpSse
+                } else {
+                    Probe::NotMcp(error)
+                });
             }
             Err(_) => {}
         }
     }
-    if found.revisions.is_empty() { Err(Probe::NoCommonRevision(others)) } else { Ok(found) }
+    if found.revisions.is_empty() {
+        Err(Probe::NoCommonRevision(others))
+    } else {
+        Ok(found)
+    }
 }
 
 /// Asks `server/discover`. None: no answer that can be judged.
 async fn discover(target: &Target, limits: Limits) -> Result<Option<(Sign, Exchange)>, Probe> {
     // silence on standard streams means legacy, and is no reason to wait as long as for an answer that is due
     let limits = match target {
-        Target::Stdio(_) => Limits { answer: limits.answer / 4, ..limits },
+        Target::Stdio(_) => Limits {
+            answer: limits.answer / 4,
+            ..limits
+        },
         Target::Http(_) => limits,
     };
     let mut client = Client::open(target, Revision::NEWEST_MODERN, limits).map_err(Probe::Unreachable)?;
@@ -132,22 +159,36 @@ async fn discover(target: &Target, limits: Limits) -> Result<Option<(Sign, Excha
 }
 
 fn server_name(answer: &Value) -> Option<String> {
-    let info = answer.get("result")?.get("_meta")?.get("io.modelcontextprotocol/serverInfo")?;
+    let info = answer
+        .get("result")?
+        .get("_meta")?
+        .get("io.modelcontextprotocol/serverInfo")?;
     info.get("name")?.as_str().map(str::to_owned)
 }
 
 fn fault(error: ClientError) -> Fault {
     match error {
         ClientError::Fault { fault, .. } => fault,
-        other => Fault::Unreachable { target: String::new(), reason: other.to_string() },
+        other => Fault::Unreachable {
+            target: String::new(),
+            reason: other.to_string(),
+        },
     }
 }
 
 /// Whether a server that refuses to be POSTed to opens an event stream whose first event names another endpoint.
 async fn is_http_sse(target: &Target, error: &ClientError, limits: Limits) -> bool {
     let status = error.exchange().reply().and_then(|reply| reply.status);
-    let (Target::Http(endpoint), Some(400..=499)) = (target, status) else { return false };
-    let mut wire = super::HttpWire::new(endpoint.clone(), Limits { answer: limits.answer / 4, ..limits });
+    let (Target::Http(endpoint), Some(400..=499)) = (target, status) else {
+        return false;
+    };
+    let mut wire = super::HttpWire::new(
+        endpoint.clone(),
+        Limits {
+            answer: limits.answer / 4,
+            ..limits
+        },
+    );
     let request = crate::http::Request {
         method: "GET".to_owned(),
         path: endpoint.path.clone(),
@@ -169,7 +210,11 @@ async fn is_http_sse(target: &Target, error: &ClientError, limits: Limits) -> bo
 /// [`Probe`].
 pub async fn connect(target: &Target, limits: Limits) -> Result<Client, Probe> {
     let found = probe(target, limits).await?;
-    let revision = found.revisions.into_iter().max().unwrap_or(Revision::NEWEST_LEGACY);
+    let revision = found
+        .revisions
+        .into_iter()
+        .max()
+        .unwrap_or(Revision::NEWEST_LEGACY);
     let mut client = Client::open(target, revision, limits).map_err(Probe::Unreachable)?;
     if revision.era() == Era::Legacy {
         client.initialize().await.map_err(Probe::NotMcp)?;
@@ -180,6 +225,7 @@ pub async fn connect(target: &Target, limits: Limits) -> Result<Client, Probe> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     fn error(code: i64) -> Value {
         json!({"jsonrpc": "2.0", "id": 1, "error": {"code": code, "message": "x"}})
@@ -188,8 +234,14 @@ mod tests {
     #[test]
     fn a_discover_result_is_modern() {
         let answer = json!({"jsonrpc": "2.0", "id": 1, "result": {"supportedVersions": ["2026-07-28"]}});
-        assert_eq!(judge_http(200, Some(&answer)), Sign::Modern(vec!["2026-07-28".into()]));
-        assert_eq!(judge_stdio(Some(&answer)), Sign::Modern(vec!["2026-07-28".into()]));
+        assert_eq!(
+            judge_http(200, Some(&answer)),
+            Sign::Modern(vec!["2026-07-28".into()])
+        );
+        assert_eq!(
+            judge_stdio(Some(&answer)),
+            Sign::Modern(vec!["2026-07-28".into()])
+        );
     }
 
     #[test]
@@ -200,7 +252,10 @@ mod tests {
         }
         let mut unsupported = error(-32022);
         unsupported["error"]["data"] = json!({"supported": ["2027-01-01"], "requested": "2026-07-28"});
-        assert_eq!(judge_http(400, Some(&unsupported)), Sign::Modern(vec!["2027-01-01".into()]));
+        assert_eq!(
+            judge_http(400, Some(&unsupported)),
+            Sign::Modern(vec!["2027-01-01".into()])
+        );
     }
 
     #[test]
@@ -216,7 +271,10 @@ mod tests {
     fn everything_else_asks_for_initialize() {
         assert_eq!(judge_http(200, Some(&error(-32600))), Sign::NotModern);
         assert_eq!(judge_http(404, None), Sign::NotModern);
-        assert_eq!(judge_http(200, Some(&json!({"jsonrpc": "2.0", "id": 1, "result": {}}))), Sign::NotModern);
+        assert_eq!(
+            judge_http(200, Some(&json!({"jsonrpc": "2.0", "id": 1, "result": {}}))),
+            Sign::NotModern
+        );
         assert_eq!(judge_stdio(None), Sign::NotModern);
     }
 }

@@ -26,13 +26,19 @@ pub struct Reply {
 impl Reply {
     /// Value of the first header of this name, in any letter case.
     pub fn header(&self, name: &str) -> Option<&str> {
-        self.headers.iter().find(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
+        self.headers
+            .iter()
+            .find(|(n, _)| n.eq_ignore_ascii_case(name))
+            .map(|(_, value)| value.as_str())
     }
 }
 
 impl From<Answer> for Reply {
     fn from(mut answer: Answer) -> Self {
-        let mut reply = Self { status: Some(answer.status), ..Self::default() };
+        let mut reply = Self {
+            status: Some(answer.status),
+            ..Self::default()
+        };
         if answer.is_event_stream() {
             reply.message = answer.events.pop_if(|event| message::is_response(event));
             reply.earlier = answer.events;
@@ -80,7 +86,10 @@ impl Exchange {
     }
 
     pub(super) fn with_fault(self, fault: Fault) -> Self {
-        Self { fault: Some(fault), ..self }
+        Self {
+            fault: Some(fault),
+            ..self
+        }
     }
 
     pub(super) fn of(talk: Conversation, repeat: String) -> Self {

@@ -18,7 +18,11 @@ pub struct HttpWire {
 impl HttpWire {
     /// Nothing is connected yet.
     pub const fn new(endpoint: Endpoint, limits: Limits) -> Self {
-        Self { endpoint, limits, idle: None }
+        Self {
+            endpoint,
+            limits,
+            idle: None,
+        }
     }
 
     /// Where the requests go.
@@ -43,21 +47,42 @@ impl HttpWire {
                 let talk = connection.converse(&pieces, &methods, self.limits.answer).await;
                 self.keep(connection, talk, repeat)
             }
-            Err(fault) => Exchange { fault: Some(fault), repeat, ..Exchange::default() },
+            Err(fault) => Exchange {
+                fault: Some(fault),
+                repeat,
+                ..Exchange::default()
+            },
         }
     }
 
     /// Sends raw pieces over a connection of their own and reads one answer for each method. With `closing`, also waits
     /// for the server to close, and says whether it did.
-    pub async fn raw(&mut self, pieces: &[Piece], methods: &[String], closing: Option<Duration>) -> (Exchange, Option<bool>) {
+    pub async fn raw(
+        &mut self,
+        pieces: &[Piece],
+        methods: &[String],
+        closing: Option<Duration>,
+    ) -> (Exchange, Option<bool>) {
         // a board has few sockets: the idle one must not hold a place
         self.idle = None;
         let repeat = repeat::netcat(&self.endpoint, pieces);
         let mut connection = match Connection::open(&self.endpoint, self.limits.connect).await {
             Ok(connection) => connection,
-            Err(fault) => return (Exchange { fault: Some(fault), repeat, ..Exchange::default() }, None),
+            Err(fault) => {
+                return (
+                    Exchange {
+                        fault: Some(fault),
+                        repeat,
+                        ..Exchange::default()
+                    },
+                    None,
+                );
+            }
         };
-        let mut exchange = Exchange::of(connection.converse(pieces, methods, self.limits.answer).await, repeat);
+        let mut exchange = Exchange::of(
+            connection.converse(pieces, methods, self.limits.answer).await,
+            repeat,
+        );
         let mut closed = None;
         if let (Some(limit), None) = (closing, &exchange.fault) {
             let (did, extra) = connection.closes_within(limit).await;

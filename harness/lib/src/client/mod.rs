@@ -37,7 +37,11 @@ impl Limits {
     /// The usual limits (5 s, 10 s, 250 ms), each times a factor.
     pub fn scaled(factor: f64) -> Self {
         let times = |millis: u64| Duration::from_millis(millis).mul_f64(factor);
-        Self { connect: times(5_000), answer: times(10_000), quiet: times(250) }
+        Self {
+            connect: times(5_000),
+            answer: times(10_000),
+            quiet: times(250),
+        }
     }
 }
 
@@ -53,7 +57,7 @@ pub enum Wire {
     /// HTTP, one exchange a request.
     Http(HttpWire),
     /// The standard streams of a child process.
-    Stdio(Box<StdioWire>),
+    Stdio(StdioWire),
 }
 
 impl Wire {
@@ -64,7 +68,7 @@ impl Wire {
     pub fn open(target: &Target, limits: Limits) -> Result<Self, Fault> {
         Ok(match target {
             Target::Http(endpoint) => Self::Http(HttpWire::new(endpoint.clone(), limits)),
-            Target::Stdio(command) => Self::Stdio(Box::new(StdioWire::spawn(command, limits)?)),
+            Target::Stdio(command) => Self::Stdio(StdioWire::spawn(command, limits)?),
         })
     }
 }
@@ -108,13 +112,21 @@ impl ClientError {
     /// The exchange that went wrong.
     pub fn exchange(&self) -> &Exchange {
         match self {
-            Self::Fault { exchange, .. } | Self::Unexpected { exchange, .. } | Self::Rpc { exchange, .. } => exchange,
+            Self::Fault { exchange, .. } | Self::Unexpected { exchange, .. } | Self::Rpc { exchange, .. } => {
+                exchange
+            }
         }
     }
 
     /// Whether there was nobody to talk to.
     pub fn is_unreachable(&self) -> bool {
-        matches!(self, Self::Fault { fault: Fault::Unreachable { .. }, .. })
+        matches!(
+            self,
+            Self::Fault {
+                fault: Fault::Unreachable { .. },
+                ..
+            }
+        )
     }
 }
 
@@ -125,7 +137,7 @@ pub struct Client {
     pub wire: Wire,
     /// What the requests are dressed in.
     pub dress: compose::Dress,
-    next_id: i64,
+    next_id: u64,
 }
 
 impl Client {
@@ -135,7 +147,11 @@ impl Client {
     /// [`Fault::Unreachable`] if a command can't be started.
     pub fn open(target: &Target, revision: Revision, limits: Limits) -> Result<Self, Fault> {
         let wire = Wire::open(target, limits)?;
-        Ok(Self { wire, dress: compose::Dress::new(revision), next_id: 1 })
+        Ok(Self {
+            wire,
+            dress: compose::Dress::new(revision),
+            next_id: 1,
+        })
     }
 
     /// Sends a request and gives the answer, whatever it says.
@@ -143,7 +159,8 @@ impl Client {
     /// # Errors
     /// [`ClientError::Fault`] and [`ClientError::Unexpected`]: no answer, one without a message, or one to another id.
     pub async fn exchange(&mut self, method: &str, params: Value) -> Result<Exchange, ClientError> {
-        let id = self.next_id;
+        // not a number: transcripts choose their own, and none may be used twice in a session
+        let id = format!("mcp-hil-{}", self.next_id);
         self.next_id += 1;
         let mut request = json!({"jsonrpc": "2.0", "id": id, "method": method});
         if !params.is_null() {
@@ -153,7 +170,11 @@ impl Client {
         let mut exchange = self.send(&request).await;
         let method = method.to_owned();
         if let Some(fault) = exchange.fault.take() {
-            return Err(ClientError::Fault { method, fault: fault.clone(), exchange: Box::new(exchange.with_fault(fault)) });
+            return Err(ClientError::Fault {
+                method,
+                fault: fault.clone(),
+                exchange: Box::new(exchange.with_fault(fault)),
+            });
         }
         let answer = exchange.message();
         let reason = match answer {
@@ -164,12 +185,20 @@ impl Client {
             Some(answer) => {
                 let theirs = RequestId::of_message(answer);
                 let refused_unread = answer.get("error").is_some() && theirs.is_none();
-                (theirs != Some(RequestId::Number(id.into())) && !refused_unread)
-                    .then(|| format!("request {id} was answered with id {}", answer.get("id").unwrap_or(&Value::Null)))
+                (theirs != Some(RequestId::Text(id.clone())) && !refused_unread).then(|| {
+                    format!(
+                        "request {id:?} was answered with id {}",
+                        answer.get("id").unwrap_or(&Value::Null)
+                    )
+                })
             }
         };
         match reason {
-            Some(reason) => Err(ClientError::Unexpected { method, reason, exchange: Box::new(exchange) }),
+            Some(reason) => Err(ClientError::Unexpected {
+                method,
+                reason,
+                exchange: Box::new(exchange),
+            }),
             None => Ok(exchange),
         }
     }
@@ -186,10 +215,18 @@ impl Client {
             return Ok(result.clone());
         }
         match message::error_code(answer) {
-            Some(code) => Err(ClientError::Rpc { method, code, exchange: Box::new(exchange) }),
+            Some(code) => Err(ClientError::Rpc {
+                method,
+                code,
+                exchange: Box::new(exchange),
+            }),
             None => {
                 let reason = "the error has no integer code".to_owned();
-                Err(ClientError::Unexpected { method, reason, exchange: Box::new(exchange) })
+                Err(ClientError::Unexpected {
+                    method,
+                    reason,
+                    exchange: Box::new(exchange),
+                })
             }
         }
     }
@@ -211,24 +248,47 @@ impl Client {
         let method = "initialize".to_owned();
         let Some(result) = answer.get("result").cloned() else {
             let code = message::error_code(answer).unwrap_or_default();
-            return Err(ClientError::Rpc { method, code, exchange: Box::new(exchange) });
+            return Err(ClientError::Rpc {
+                method,
+                code,
+                exchange: Box::new(exchange),
+            });
         };
         let Some(version) = result.get("protocolVersion").and_then(Value::as_str) else {
             let reason = "the result has no protocolVersion".to_owned();
-            return Err(ClientError::Unexpected { method, reason, exchange: Box::new(exchange) });
+            return Err(ClientError::Unexpected {
+                method,
+                reason,
+                exchange: Box::new(exchange),
+            });
         };
         let mut exchanges = vec![exchange];
         if version == revision.as_str() {
-            let session = exchanges[0].reply().and_then(|reply| reply.header("mcp-session-id")).map(str::to_owned);
+            let session = exchanges[0]
+                .reply()
+                .and_then(|reply| reply.header("mcp-session-id"))
+                .map(str::to_owned);
             self.dress.handshake_done(session);
             let method = "notifications/initialized".to_owned();
             let mut exchange = self.send(&json!({"jsonrpc": "2.0", "method": method})).await;
             if let Some(fault) = exchange.fault.take() {
-                return Err(ClientError::Fault { method, fault: fault.clone(), exchange: Box::new(exchange.with_fault(fault)) });
+                return Err(ClientError::Fault {
+                    method,
+                    fault: fault.clone(),
+                    exchange: Box::new(exchange.with_fault(fault)),
+                });
             }
-            if let Some(status) = exchange.reply().and_then(|reply| reply.status).filter(|status| *status >= 300) {
+            if let Some(status) = exchange
+                .reply()
+                .and_then(|reply| reply.status)
+                .filter(|status| *status >= 300)
+            {
                 let reason = format!("refused with HTTP status {status}");
-                return Err(ClientError::Unexpected { method, reason, exchange: Box::new(exchange) });
+                return Err(ClientError::Unexpected {
+                    method,
+                    reason,
+                    exchange: Box::new(exchange),
+                });
             }
             exchanges.push(exchange);
         }

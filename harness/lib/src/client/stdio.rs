@@ -37,7 +37,10 @@ impl StdioWire {
     /// # Errors
     /// [`Fault::Unreachable`]: the program is not there or may not be run.
     pub fn spawn(command: &Command, limits: Limits) -> Result<Self, Fault> {
-        let unreachable = |reason| Fault::Unreachable { target: command.to_string(), reason };
+        let unreachable = |reason| Fault::Unreachable {
+            target: command.to_string(),
+            reason,
+        };
         let mut process = Guarded::spawn(command).map_err(unreachable)?;
         let (sender, lines) = mpsc::channel(MAX_AHEAD);
         let stderr = Arc::default();
@@ -48,12 +51,22 @@ impl StdioWire {
         if let Some(pipe) = process.child.stderr.take() {
             tokio::spawn(keep_last(pipe, Arc::clone(&stderr)));
         }
-        Ok(Self { command: command.clone(), limits, input, lines, stderr, process })
+        Ok(Self {
+            command: command.clone(),
+            limits,
+            input,
+            lines,
+            stderr,
+            process,
+        })
     }
 
     /// What the server wrote to standard error, the last 64 KiB.
     pub fn stderr(&self) -> String {
-        self.stderr.lock().map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()
+        self.stderr
+            .lock()
+            .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+            .unwrap_or_default()
     }
 
     /// Sends a line. With `wants_answer` waits for the next response; without, gives the response that comes in a short
@@ -61,11 +74,22 @@ impl StdioWire {
     pub async fn exchange(&mut self, line: &[u8], wants_answer: bool) -> Exchange {
         let started = Instant::now();
         let mut exchange = self.send(line, started + self.limits.answer).await;
-        let limit = if wants_answer { self.limits.answer } else { self.limits.quiet };
+        let limit = if wants_answer {
+            self.limits.answer
+        } else {
+            self.limits.quiet
+        };
         let mut reply = Reply::default();
-        match self.response(started + limit, &mut reply, &mut exchange.received).await {
+        match self
+            .response(started + limit, &mut reply, &mut exchange.received)
+            .await
+        {
             Ok(()) => exchange.replies.push(reply),
-            Err(fault) => exchange.fault = self.explain(fault, limit, exchange.received.len(), wants_answer).await,
+            Err(fault) => {
+                exchange.fault = self
+                    .explain(fault, limit, exchange.received.len(), wants_answer)
+                    .await
+            }
         }
         if exchange.fault.is_none() && exchange.replies.is_empty() {
             exchange.replies.push(Reply::default());
@@ -78,7 +102,14 @@ impl StdioWire {
     pub async fn together(&mut self, lines: &[Vec<u8>]) -> Vec<Exchange> {
         let started = Instant::now();
         let deadline = started + self.limits.answer;
-        let ids: Vec<_> = lines.iter().map(|line| serde_json::from_slice(line).ok().and_then(|m| RequestId::of_message(&m))).collect();
+        let ids: Vec<_> = lines
+            .iter()
+            .map(|line| {
+                serde_json::from_slice(line)
+                    .ok()
+                    .and_then(|m| RequestId::of_message(&m))
+            })
+            .collect();
         let mut exchanges = Vec::new();
         for line in lines {
             exchanges.push(self.send(line, deadline).await);
@@ -86,8 +117,13 @@ impl StdioWire {
         while exchanges.iter().any(|exchange| exchange.replies.is_empty()) {
             let (mut reply, mut received) = (Reply::default(), Vec::new());
             if let Err(fault) = self.response(deadline, &mut reply, &mut received).await {
-                let fault = self.explain(fault, self.limits.answer, received.len(), true).await;
-                for exchange in exchanges.iter_mut().filter(|exchange| exchange.replies.is_empty()) {
+                let fault = self
+                    .explain(fault, self.limits.answer, received.len(), true)
+                    .await;
+                for exchange in exchanges
+                    .iter_mut()
+                    .filter(|exchange| exchange.replies.is_empty())
+                {
                     exchange.received.extend_from_slice(&received);
                     exchange.fault.clone_from(&fault);
                 }
@@ -95,9 +131,13 @@ impl StdioWire {
             }
             let id = reply.message.as_ref().and_then(RequestId::of_message);
             let open = |index: &usize| exchanges[*index].replies.is_empty();
-            let theirs = (0..lines.len()).filter(open).find(|index| id.is_some() && ids[*index] == id);
+            let theirs = (0..lines.len())
+                .filter(open)
+                .find(|index| id.is_some() && ids[*index] == id);
             // an answer to no request of ours goes to the first that waits, where it shows as a mismatch
-            let Some(index) = theirs.or_else(|| (0..lines.len()).find(open)) else { break };
+            let Some(index) = theirs.or_else(|| (0..lines.len()).find(open)) else {
+                break;
+            };
             exchanges[index].received.extend_from_slice(&received);
             exchanges[index].time = started.elapsed();
             exchanges[index].replies.push(reply);
@@ -116,15 +156,30 @@ impl StdioWire {
             })
             .await;
         }
-        Exchange { sent: bytes, repeat: repeat::pipe(&self.command, line), ..Exchange::default() }
+        Exchange {
+            sent: bytes,
+            repeat: repeat::pipe(&self.command, line),
+            ..Exchange::default()
+        }
     }
 
     /// Reads to the next response.
-    async fn response(&mut self, deadline: Instant, reply: &mut Reply, received: &mut Vec<u8>) -> Result<(), Fault> {
+    async fn response(
+        &mut self,
+        deadline: Instant,
+        reply: &mut Reply,
+        received: &mut Vec<u8>,
+    ) -> Result<(), Fault> {
         loop {
             let line = match timeout_at(deadline, self.lines.recv()).await {
                 Err(_) => return Err(Fault::Silent(Duration::ZERO)),
-                Ok(None) => return Err(Fault::Closed { bytes: received.len(), reset: false, note: String::new() }),
+                Ok(None) => {
+                    return Err(Fault::Closed {
+                        bytes: received.len(),
+                        reset: false,
+                        note: String::new(),
+                    });
+                }
                 Ok(Some(line)) => line,
             };
             if received.len() + line.len() > MAX_ANSWER {
@@ -133,7 +188,9 @@ impl StdioWire {
             received.extend_from_slice(&line);
             received.push(b'\n');
             let Ok(value) = serde_json::from_slice::<Value>(&line) else {
-                return Err(Fault::NotAMessage(String::from_utf8_lossy(&line).chars().take(200).collect()));
+                return Err(Fault::NotAMessage(
+                    String::from_utf8_lossy(&line).chars().take(200).collect(),
+                ));
             };
             if message::is_response(&value) || !value.is_object() {
                 reply.message = Some(value);
@@ -145,7 +202,13 @@ impl StdioWire {
     }
 
     /// Fills in what only the caller knows; silence is no fault where no answer is due.
-    async fn explain(&mut self, fault: Fault, limit: Duration, bytes: usize, wants_answer: bool) -> Option<Fault> {
+    async fn explain(
+        &mut self,
+        fault: Fault,
+        limit: Duration,
+        bytes: usize,
+        wants_answer: bool,
+    ) -> Option<Fault> {
         match fault {
             Fault::Silent(_) if !wants_answer => None,
             Fault::Silent(_) if bytes > 0 => Some(Fault::Slow { after: limit, bytes }),
@@ -171,7 +234,11 @@ async fn read_lines(stdout: impl AsyncRead + Unpin, lines: mpsc::Sender<Vec<u8>>
     loop {
         let mut line = Vec::new();
         // one byte over the limit, so that the reader of the line sees that it is too long
-        match (&mut stdout).take(MAX_ANSWER as u64 + 1).read_until(b'\n', &mut line).await {
+        match (&mut stdout)
+            .take(MAX_ANSWER as u64 + 1)
+            .read_until(b'\n', &mut line)
+            .await
+        {
             Ok(0) | Err(_) => return,
             Ok(_) => {
                 if line.last() == Some(&b'\n') {

@@ -20,7 +20,9 @@ impl Client {
         loop {
             let exchange = self.exchange(method, params).await?;
             let result = exchange.message().and_then(|answer| answer.get("result"));
-            let page = result.and_then(|result| result.get("tools")).and_then(Value::as_array);
+            let page = result
+                .and_then(|result| result.get("tools"))
+                .and_then(Value::as_array);
             let cursor = result.and_then(|result| result.get("nextCursor"));
             let reason = match (page, cursor) {
                 (None, _) => "the answer has no array \"tools\"".to_owned(),
@@ -31,17 +33,29 @@ impl Client {
                 (Some(page), Some(Value::String(cursor))) => {
                     tools.extend_from_slice(page);
                     if !seen.insert(cursor.clone()) {
-                        format!("the pages never end: cursor {cursor:?} came again after {} pages", seen.len())
+                        format!(
+                            "the pages never end: cursor {cursor:?} came again after {} pages",
+                            seen.len()
+                        )
                     } else if seen.len() >= MAX_PAGES {
-                        format!("the pages never end: {MAX_PAGES} pages with {} tools, and still a cursor", tools.len())
+                        format!(
+                            "the pages never end: {MAX_PAGES} pages with {} tools, and still a cursor",
+                            tools.len()
+                        )
                     } else {
                         params = json!({"cursor": cursor});
                         continue;
                     }
                 }
-                (Some(_), Some(other)) => format!("nextCursor is {other}, not a string; the last page leaves it out"),
+                (Some(_), Some(other)) => {
+                    format!("nextCursor is {other}, not a string; the last page leaves it out")
+                }
             };
-            return Err(ClientError::Unexpected { method: method.to_owned(), reason, exchange: Box::new(exchange) });
+            return Err(ClientError::Unexpected {
+                method: method.to_owned(),
+                reason,
+                exchange: Box::new(exchange),
+            });
         }
     }
 }

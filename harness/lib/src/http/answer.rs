@@ -36,12 +36,17 @@ impl Answer {
 }
 
 fn header<'a>(headers: &'a [(String, String)], name: &str) -> Option<&'a str> {
-    headers.iter().find(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
+    headers
+        .iter()
+        .find(|(n, _)| n.eq_ignore_ascii_case(name))
+        .map(|(_, value)| value.as_str())
 }
 
 fn is_event_stream(headers: &[(String, String)]) -> bool {
     let kind = header(headers, "content-type").unwrap_or_default();
-    kind.split(';').next().is_some_and(|kind| kind.trim().eq_ignore_ascii_case("text/event-stream"))
+    kind.split(';')
+        .next()
+        .is_some_and(|kind| kind.trim().eq_ignore_ascii_case("text/event-stream"))
 }
 
 /// What makes the bytes no HTTP/1.1 answer.
@@ -123,13 +128,17 @@ impl AnswerReader {
             if self.buffer.len() - self.used > MAX_ANSWER {
                 return Err(Malformed::TooLarge);
             }
-            let Some(partial) = self.head(method)? else { return Ok(None) };
+            let Some(partial) = self.head(method)? else {
+                return Ok(None);
+            };
             // 1xx is not the answer (RFC 9110, 15.2); 101 can't come, nothing asks for it
             if partial.answer.status >= 200 {
                 self.partial = Some(partial);
             }
         }
-        let Some(mut partial) = self.partial.take() else { return Ok(None) };
+        let Some(mut partial) = self.partial.take() else {
+            return Ok(None);
+        };
         if self.body(&mut partial)? {
             return Ok(Some(partial.answer));
         }
@@ -152,16 +161,32 @@ impl AnswerReader {
         let headers: Vec<_> = head
             .headers
             .iter()
-            .map(|field| (field.name.to_owned(), String::from_utf8_lossy(field.value).into_owned()))
+            .map(|field| {
+                (
+                    field.name.to_owned(),
+                    String::from_utf8_lossy(field.value).into_owned(),
+                )
+            })
             .collect();
         self.used += length;
         let framing = framing(status, &headers, method)?;
-        let connection = header(&headers, "connection").unwrap_or_default().to_ascii_lowercase();
+        let connection = header(&headers, "connection")
+            .unwrap_or_default()
+            .to_ascii_lowercase();
         let closes = connection.contains("close")
             || matches!(framing, Framing::UntilClose)
             || (one_zero && !connection.contains("keep-alive"));
         let stream = is_event_stream(&headers).then(sse::Parser::default);
-        Ok(Some(Partial { answer: Answer { status, headers, closes, ..Answer::default() }, framing, stream }))
+        Ok(Some(Partial {
+            answer: Answer {
+                status,
+                headers,
+                closes,
+                ..Answer::default()
+            },
+            framing,
+            stream,
+        }))
     }
 
     /// Moves body bytes into the answer; true when it is whole.
@@ -211,7 +236,9 @@ impl AnswerReader {
             Framing::Chunked => {
                 let bad = || Malformed::Chunk(self.used);
                 let (size_line, size) = match httparse::parse_chunk_size(rest) {
-                    Ok(httparse::Status::Complete((line, size))) => (line, usize::try_from(size).map_err(|_| bad())?),
+                    Ok(httparse::Status::Complete((line, size))) => {
+                        (line, usize::try_from(size).map_err(|_| bad())?)
+                    }
                     Ok(httparse::Status::Partial) => return Ok(false),
                     Err(_) => return Err(bad()),
                 };
@@ -222,7 +249,9 @@ impl AnswerReader {
                     return self.trailers(size_line);
                 }
                 let end = size_line + size;
-                let Some(after) = rest.get(end..end + 2) else { return Ok(false) };
+                let Some(after) = rest.get(end..end + 2) else {
+                    return Ok(false);
+                };
                 if after != b"\r\n" {
                     return Err(bad());
                 }
@@ -258,8 +287,12 @@ fn framing(status: u16, headers: &[(String, String)], method: &str) -> Result<Fr
             Err(Malformed::Coding(coding.to_owned()))
         };
     }
-    let mut lengths = headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("content-length"));
-    let Some((_, first)) = lengths.next() else { return Ok(Framing::UntilClose) };
+    let mut lengths = headers
+        .iter()
+        .filter(|(name, _)| name.eq_ignore_ascii_case("content-length"));
+    let Some((_, first)) = lengths.next() else {
+        return Ok(Framing::UntilClose);
+    };
     let same = lengths.all(|(_, other)| other == first);
     let digits = !first.is_empty() && first.bytes().all(|byte| byte.is_ascii_digit());
     let bad = || Malformed::Length(first.clone());
@@ -267,7 +300,11 @@ fn framing(status: u16, headers: &[(String, String)], method: &str) -> Result<Fr
         return Err(bad());
     }
     let length = first.parse().map_err(|_| bad())?;
-    if length > MAX_ANSWER { Err(Malformed::TooLarge) } else { Ok(Framing::Length(length)) }
+    if length > MAX_ANSWER {
+        Err(Malformed::TooLarge)
+    } else {
+        Ok(Framing::Length(length))
+    }
 }
 
 #[cfg(test)]
@@ -298,7 +335,9 @@ mod tests {
     #[test]
     fn chunks_with_extensions_and_trailers_are_joined() {
         assert_eq!(
-            body("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3;a=b\r\nabc\r\n1\r\nd\r\n0\r\nX: y\r\n\r\n"),
+            body(
+                "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3;a=b\r\nabc\r\n1\r\nd\r\n0\r\nX: y\r\n\r\n"
+            ),
             "abcd"
         );
     }
@@ -312,12 +351,21 @@ mod tests {
     fn head_and_no_content_have_no_body() {
         let head = b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n";
         assert_eq!(read(head, "HEAD").unwrap().unwrap().body, b"");
-        assert_eq!(read(b"HTTP/1.1 204 No Content\r\n\r\n", "OPTIONS").unwrap().unwrap().body, b"");
+        assert_eq!(
+            read(b"HTTP/1.1 204 No Content\r\n\r\n", "OPTIONS")
+                .unwrap()
+                .unwrap()
+                .body,
+            b""
+        );
     }
 
     #[test]
     fn an_interim_answer_is_passed_over() {
-        let answer = read(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n", "POST");
+        let answer = read(
+            b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n",
+            "POST",
+        );
         assert_eq!(answer.unwrap().unwrap().status, 202);
     }
 
@@ -333,7 +381,11 @@ mod tests {
                     statuses.push((answer.status, answer.body));
                 }
             }
-            assert_eq!(statuses, [(200, b"hi".to_vec()), (404, b"!".to_vec())], "cut at {cut}");
+            assert_eq!(
+                statuses,
+                [(200, b"hi".to_vec()), (404, b"!".to_vec())],
+                "cut at {cut}"
+            );
         }
     }
 
@@ -354,10 +406,19 @@ mod tests {
     fn bad_framing_is_named() {
         let with = |field: &str| read(format!("HTTP/1.1 200 OK\r\n{field}\r\n\r\n").as_bytes(), "POST");
         assert_eq!(with("Content-Length: -1"), Err(Malformed::Length("-1".into())));
-        assert_eq!(with("Content-Length: 1\r\nContent-Length: 2"), Err(Malformed::Length("1".into())));
-        assert_eq!(with("Transfer-Encoding: gzip"), Err(Malformed::Coding("gzip".into())));
+        assert_eq!(
+            with("Content-Length: 1\r\nContent-Length: 2"),
+            Err(Malformed::Length("1".into()))
+        );
+        assert_eq!(
+            with("Transfer-Encoding: gzip"),
+            Err(Malformed::Coding("gzip".into()))
+        );
         assert_eq!(with("Content-Length: 99999999999"), Err(Malformed::TooLarge));
-        assert_eq!(with("Transfer-Encoding: chunked\r\n\r\nxyz\r\n"), Err(Malformed::Chunk(47)));
+        assert_eq!(
+            with("Transfer-Encoding: chunked\r\n\r\nxyz\r\n"),
+            Err(Malformed::Chunk(47))
+        );
         assert!(matches!(read(b"<html>", "POST"), Err(Malformed::Head(_))));
     }
 }

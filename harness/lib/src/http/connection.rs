@@ -51,25 +51,45 @@ impl Connection {
     /// # Errors
     /// [`Fault::Unreachable`].
     pub async fn open(endpoint: &Endpoint, limit: Duration) -> Result<Self, Fault> {
-        let unreachable = |reason: String| Fault::Unreachable { target: endpoint.authority.clone(), reason };
+        let unreachable = |reason: String| Fault::Unreachable {
+            target: endpoint.authority.clone(),
+            reason,
+        };
         let stream = timeout(limit, TcpStream::connect((endpoint.host.as_str(), endpoint.port)))
             .await
             .map_err(|_| unreachable(format!("no connection within {} s", limit.as_secs_f64())))?
             .map_err(|error| unreachable(error.to_string()))?;
         // Nagle's algorithm would glue pieces that a transcript sends apart
-        stream.set_nodelay(true).map_err(|error| unreachable(error.to_string()))?;
-        Ok(Self { stream, reader: AnswerReader::default(), last_used: Instant::now(), reusable: true })
+        stream
+            .set_nodelay(true)
+            .map_err(|error| unreachable(error.to_string()))?;
+        Ok(Self {
+            stream,
+            reader: AnswerReader::default(),
+            last_used: Instant::now(),
+            reusable: true,
+        })
     }
 
     /// Whether another request may go over this connection. Sees a close that has already arrived.
     pub fn is_reusable(&self) -> bool {
-        let quiet = || matches!(self.stream.try_read(&mut [0]), Err(error) if error.kind() == ErrorKind::WouldBlock);
+        let quiet =
+            || matches!(self.stream.try_read(&mut [0]), Err(error) if error.kind() == ErrorKind::WouldBlock);
         self.reusable && self.last_used.elapsed() < TRUSTED_IDLE && quiet()
     }
 
     /// Sends the pieces and reads one answer for each method, by `limit` after the start, pauses not counted.
     pub async fn converse(&mut self, pieces: &[Piece], methods: &[String], limit: Duration) -> Conversation {
-        let pauses: Duration = pieces.iter().map(|piece| if let Piece::Pause(time) = piece { *time } else { Duration::ZERO }).sum();
+        let pauses: Duration = pieces
+            .iter()
+            .map(|piece| {
+                if let Piece::Pause(time) = piece {
+                    *time
+                } else {
+                    Duration::ZERO
+                }
+            })
+            .sum();
         let started = Instant::now();
         let deadline = started + limit + pauses;
         let mut talk = Conversation::default();
@@ -96,8 +116,15 @@ impl Connection {
             match read {
                 Ok(Ok(0)) => {
                     self.reader.end();
-                    if !matches!(next_answer(&mut self.reader, methods, &mut talk.answers), Ok(true)) {
-                        break Some(Fault::Closed { bytes, reset: false, note: String::new() });
+                    if !matches!(
+                        next_answer(&mut self.reader, methods, &mut talk.answers),
+                        Ok(true)
+                    ) {
+                        break Some(Fault::Closed {
+                            bytes,
+                            reset: false,
+                            note: String::new(),
+                        });
                     }
                 }
                 Ok(Ok(count)) => {
@@ -106,7 +133,11 @@ impl Connection {
                 }
                 Ok(Err(error)) => {
                     let note = format!("; {error}");
-                    break Some(Fault::Closed { bytes, reset: error.kind() == ErrorKind::ConnectionReset, note });
+                    break Some(Fault::Closed {
+                        bytes,
+                        reset: error.kind() == ErrorKind::ConnectionReset,
+                        note,
+                    });
                 }
                 Err(_) if bytes == 0 => break Some(Fault::Silent(limit)),
                 Err(_) => break Some(Fault::Slow { after: limit, bytes }),
@@ -141,7 +172,11 @@ impl Connection {
 }
 
 /// Takes the answers that are there; true when there is one for each method.
-fn next_answer(reader: &mut AnswerReader, methods: &[String], answers: &mut Vec<Answer>) -> Result<bool, Fault> {
+fn next_answer(
+    reader: &mut AnswerReader,
+    methods: &[String],
+    answers: &mut Vec<Answer>,
+) -> Result<bool, Fault> {
     while let Some(method) = methods.get(answers.len()) {
         match reader.next(method)? {
             Some(answer) => answers.push(answer),

@@ -24,8 +24,16 @@ impl Request {
         for (name, value) in &self.headers {
             let _ = write!(head, "{name}: {value}\r\n");
         }
-        let framing = if self.chunked.is_empty() { "Content-Length" } else { "Transfer-Encoding" };
-        if !self.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case(framing)) {
+        let framing = if self.chunked.is_empty() {
+            "Content-Length"
+        } else {
+            "Transfer-Encoding"
+        };
+        if !self
+            .headers
+            .iter()
+            .any(|(name, _)| name.eq_ignore_ascii_case(framing))
+        {
             if !self.chunked.is_empty() {
                 head.push_str("Transfer-Encoding: chunked\r\n");
             } else if !self.body.is_empty() || self.method == "POST" {
@@ -65,18 +73,33 @@ pub fn methods(mut bytes: &[u8]) -> Vec<String> {
     loop {
         let mut fields = [httparse::EMPTY_HEADER; 100];
         let mut head = httparse::Request::new(&mut fields);
-        let Ok(httparse::Status::Complete(length)) = head.parse(bytes) else { return methods };
+        let Ok(httparse::Status::Complete(length)) = head.parse(bytes) else {
+            return methods;
+        };
         methods.push(head.method.unwrap_or_default().to_owned());
         let body = head
             .headers
             .iter()
             .find(|field| field.name.eq_ignore_ascii_case("content-length"))
-            .and_then(|field| std::str::from_utf8(field.value).ok()?.trim().parse::<usize>().ok())
+            .and_then(|field| {
+                std::str::from_utf8(field.value)
+                    .ok()?
+                    .trim()
+                    .parse::<usize>()
+                    .ok()
+            })
             .unwrap_or(0);
-        let chunked = head.headers.iter().any(|field| field.name.eq_ignore_ascii_case("transfer-encoding"));
-        let Some(mut rest) = length.checked_add(body).and_then(|end| bytes.get(end..)) else { return methods };
+        let chunked = head
+            .headers
+            .iter()
+            .any(|field| field.name.eq_ignore_ascii_case("transfer-encoding"));
+        let Some(mut rest) = length.checked_add(body).and_then(|end| bytes.get(end..)) else {
+            return methods;
+        };
         if chunked {
-            let Some(end) = rest.windows(5).position(|window| window == b"0\r\n\r\n") else { return methods };
+            let Some(end) = rest.windows(5).position(|window| window == b"0\r\n\r\n") else {
+                return methods;
+            };
             rest = &rest[end + 5..];
         }
         bytes = rest;
@@ -100,13 +123,19 @@ mod tests {
 
     #[test]
     fn the_length_is_in_bytes() {
-        assert_eq!(post("\u{00fc}", &[]), "POST /mcp HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\n\u{00fc}");
+        assert_eq!(
+            post("\u{00fc}", &[]),
+            "POST /mcp HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\n\u{00fc}"
+        );
     }
 
     #[test]
     fn the_last_chunk_size_is_repeated() {
         let head = "POST /mcp HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n";
-        assert_eq!(post("abcdef", &[1, 2]), format!("{head}1\r\na\r\n2\r\nbc\r\n2\r\nde\r\n1\r\nf\r\n0\r\n\r\n"));
+        assert_eq!(
+            post("abcdef", &[1, 2]),
+            format!("{head}1\r\na\r\n2\r\nbc\r\n2\r\nde\r\n1\r\nf\r\n0\r\n\r\n")
+        );
     }
 
     #[test]

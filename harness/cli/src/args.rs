@@ -1,0 +1,100 @@
+//! The command line.
+
+use crate::{exit, targets};
+use clap::{Parser, Subcommand, ValueEnum};
+use mcp_hil_harness::revision::Revision;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+/// Tests MCP servers, on microcontrollers and elsewhere.
+#[derive(Debug, Parser)]
+#[command(name = "mcp-hil", version, propagate_version = true, after_help = exit::TABLE)]
+pub struct Args {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Play golden transcripts against a target and compare what comes back
+    Replay(Replay),
+    /// Run the strict reference server
+    Reference(Reference),
+}
+
+#[derive(Debug, Parser)]
+#[command(after_help = exit::TABLE, after_long_help = format!("{}\n\n{}", targets::help(), exit::TABLE))]
+pub(crate) struct Replay {
+    /// What to talk to: an http:// URL, native, reference, or stdio:COMMAND
+    #[arg(value_name = "TARGET", long_help = format!("What to talk to\n\n{}", targets::help()))]
+    pub target: String,
+    /// Transcripts, or folders of them; without any, those that are built in
+    pub files: Vec<PathBuf>,
+    /// Play only transcripts of this revision; may be repeated
+    #[arg(long, value_name = "DATE", value_parser = str::parse::<Revision>)]
+    pub revision: Vec<Revision>,
+    /// Play only transcripts with this text in REVISION/NAME
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
+    pub filter: String,
+    /// Firmware for native; without it the board is built from the checkout
+    #[arg(long, value_name = "FILE")]
+    pub firmware: Option<PathBuf>,
+    /// The contract that the target keeps, as mcp-hil/1; without it the target's name tells
+    #[arg(long, value_name = "NAME")]
+    pub contract: Option<String>,
+    /// Stretch every time limit by this factor, for slow targets
+    #[arg(long, value_name = "FACTOR", default_value = "1", value_parser = factor)]
+    pub deadline_factor: f64,
+    /// Write everything as JSON, - for standard output
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Write JUnit XML, - for standard output
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
+    /// Colour the output
+    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    pub color: Color,
+    /// Show the bytes of every exchange, also of those that pass
+    #[arg(short, long)]
+    pub verbose: bool,
+}
+
+#[derive(Debug, Parser)]
+pub(crate) struct Reference {
+    /// Port on 127.0.0.1; 0 takes a free one
+    #[arg(long, default_value = "0")]
+    pub port: u16,
+    /// Tools on a page of tools/list
+    #[arg(long, value_name = "N", default_value = "4")]
+    pub page_size: NonZeroUsize,
+    /// Serve on standard input and output instead
+    #[arg(long, conflicts_with = "port")]
+    pub stdio: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Color {
+    /// On a terminal, unless NO_COLOR is set
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+fn factor(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(factor) if (0.01..=1000.0).contains(&factor) => Ok(factor),
+        _ => Err("give a number from 0.01 to 1000".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        super::Args::command().debug_assert();
+    }
+}

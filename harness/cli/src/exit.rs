@@ -1,0 +1,62 @@
+//! What the command's exit code says.
+
+use std::process::ExitCode;
+
+/// How a run ended. The numbers are part of the interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// Everything that ran passed.
+    Passed = 0,
+    /// Something failed.
+    Failed = 1,
+    /// The command line or a transcript can't be used.
+    Usage = 2,
+    /// No board, no port, no network: nothing was found out about the target.
+    Infrastructure = 3,
+    /// No transcript was chosen, or all were skipped.
+    NothingRan = 4,
+}
+
+/// The exit codes for `--help`.
+pub const TABLE: &str = "Exit codes:
+  0  everything that ran passed
+  1  a transcript failed
+  2  the command line or a transcript can't be used
+  3  infrastructure: the target could not be started or reached
+  4  nothing ran: no transcript was chosen, or all were skipped";
+
+impl Exit {
+    /// Says on standard error why the run ended so.
+    pub fn because(self, reason: &str) -> Self {
+        eprintln!("mcp-hil: {reason}");
+        self
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit as u8)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_has_every_code() {
+        let all = [
+            Exit::Passed,
+            Exit::Failed,
+            Exit::Usage,
+            Exit::Infrastructure,
+            Exit::NothingRan,
+        ];
+        let codes: Vec<_> = TABLE
+            .lines()
+            .skip(1)
+            .map(|line| line.trim().split(' ').next().unwrap_or_default())
+            .collect();
+        assert_eq!(codes, all.map(|exit| (exit as u8).to_string()));
+    }
+}

@@ -1,0 +1,29 @@
+//! The `mcp-hil` command: arguments in, exit code out. The work is done by `mcp-hil-harness` and `mcp-hil-reference`.
+
+mod args;
+mod exit;
+mod output;
+mod reference;
+mod replay;
+pub mod targets;
+
+pub use args::Args;
+pub use exit::Exit;
+
+/// Runs a command to its end.
+pub fn run(args: Args) -> Exit {
+    // one thread, this one: children must be started from a thread that lives as long as the process
+    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return Exit::Infrastructure.because(&format!("the runtime did not start: {error}")),
+    };
+    let exit = runtime.block_on(async {
+        match args.command {
+            args::Command::Replay(replay) => replay::run(replay).await,
+            args::Command::Reference(reference) => reference::run(reference).await,
+        }
+    });
+    // a task that still reads a pipe must not keep the process
+    runtime.shutdown_background();
+    exit
+}

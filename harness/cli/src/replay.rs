@@ -1,0 +1,96 @@
+//! `mcp-hil replay`.
+
+use crate::args::Replay;
+use crate::exit::Exit;
+use crate::output::{self, Sink};
+use crate::targets::{self, OpenError, Options};
+use mcp_hil_harness::replay::replay;
+use mcp_hil_harness::report::{self, Report};
+use mcp_hil_harness::transcript::{self, Transcript};
+use std::path::Path;
+
+pub async fn run(args: Replay) -> Exit {
+    let transcripts = match choose(&args) {
+        Ok(transcripts) if transcripts.is_empty() => {
+            return Exit::NothingRan.because("no transcript is chosen by --revision and --filter");
+        }
+        Ok(transcripts) => transcripts,
+        Err(error) => return Exit::Usage.because(&error.to_string()),
+    };
+    let is_stdout = |path: &Option<_>| path.as_deref() == Some(Path::new("-"));
+    if is_stdout(&args.json) && is_stdout(&args.junit) {
+        return Exit::Usage.because("--json and --junit can't both go to standard output");
+    }
+    let to_stderr = is_stdout(&args.json) || is_stdout(&args.junit);
+    let open = |path: &Option<_>| path.as_deref().map(Sink::open).transpose();
+    let (json, junit) = match open(&args.json).and_then(|json| Ok((json, open(&args.junit)?))) {
+        Ok(sinks) => sinks,
+        Err(reason) => return Exit::Usage.because(&reason),
+    };
+    let options = Options {
+        firmware: args.firmware,
+        deadline_factor: args.deadline_factor,
+    };
+    let mut open = match targets::open(&args.target, &options).await {
+        Ok(open) => open,
+        Err(OpenError::Usage(reason)) => return Exit::Usage.because(&reason),
+        Err(OpenError::Infrastructure(reason)) => return Exit::Infrastructure.because(&reason),
+    };
+    if args.contract.is_some() {
+        open.subject.contract = args.contract;
+    }
+    let style = output::style(args.color, to_stderr);
+    let report = replay(&open.subject, &transcripts, args.deadline_factor, |played| {
+        output::print(to_stderr, &report::line(played, style));
+        if args.verbose {
+            for (step, exchange) in &played.exchanges {
+                output::print(
+                    to_stderr,
+                    &format!("  {step}\n{}", report::exchange_text(exchange)),
+                );
+            }
+        }
+    })
+    .await;
+    drop(open);
+    output::print(to_stderr, &report::summary(&report));
+    let json = json.map(|sink| sink.write(&report::json(&report)));
+    let junit = junit.map(|sink| {
+        report::junit(&report)
+            .map_err(std::io::Error::other)
+            .and_then(|text| sink.write(&text))
+    });
+    for written in [json, junit].into_iter().flatten() {
+        if let Err(error) = written {
+            return Exit::Infrastructure.because(&format!("a report could not be written: {error}"));
+        }
+    }
+    exit(&report)
+}
+
+fn choose(args: &Replay) -> Result<Vec<Transcript>, transcript::TranscriptError> {
+    let mut transcripts = if args.files.is_empty() {
+        transcript::embedded()?
+    } else {
+        transcript::read(&args.files)?
+    };
+    transcripts.retain(|transcript| {
+        (args.revision.is_empty() || args.revision.contains(&transcript.revision))
+            && transcript.id().contains(&args.filter)
+    });
+    Ok(transcripts)
+}
+
+/// A failure counts more than trouble with the target, and trouble more than a pass.
+fn exit(report: &Report) -> Exit {
+    let tally = report.tally();
+    if tally.failed > 0 {
+        Exit::Failed
+    } else if tally.infrastructure > 0 {
+        Exit::Infrastructure
+    } else if tally.passed > 0 {
+        Exit::Passed
+    } else {
+        Exit::NothingRan
+    }
+}

@@ -1,0 +1,32 @@
+//! `http://…`
+
+use super::{Kind, Open, OpenError, Opening, Options};
+use mcp_hil_harness::replay::Subject;
+use mcp_hil_harness::target::{Endpoint, Target};
+
+pub const KIND: Kind = Kind {
+    syntax: "http://HOST/PATH",
+    about: "an endpoint that is up already",
+    open,
+};
+
+fn open(name: &str, _: &Options) -> Option<Opening> {
+    if !name.contains("://") {
+        return None;
+    }
+    let opened = match Endpoint::parse(name) {
+        Ok(endpoint) => {
+            let subject = Subject {
+                name: name.to_owned(),
+                target: Target::Http(endpoint),
+                contract: None,
+            };
+            Ok(Open {
+                subject,
+                _guard: Box::new(()),
+            })
+        }
+        Err(error) => Err(OpenError::Usage(error.to_string())),
+    };
+    Some(Box::pin(std::future::ready(opened)))
+}

@@ -1,0 +1,30 @@
+//! `stdio:COMMAND`
+
+use super::{Kind, Open, OpenError, Opening, Options};
+use mcp_hil_harness::replay::Subject;
+use mcp_hil_harness::target::{Command, Target};
+
+pub const KIND: Kind = Kind {
+    syntax: "stdio:COMMAND",
+    about: "a command that serves on its standard streams; started for each transcript",
+    open,
+};
+
+fn open(name: &str, _: &Options) -> Option<Opening> {
+    let line = name.strip_prefix("stdio:")?;
+    let opened = match Command::parse(line) {
+        Ok(command) => {
+            let subject = Subject {
+                name: name.to_owned(),
+                target: Target::Stdio(command),
+                contract: None,
+            };
+            Ok(Open {
+                subject,
+                _guard: Box::new(()),
+            })
+        }
+        Err(error) => Err(OpenError::Usage(error.to_string())),
+    };
+    Some(Box::pin(std::future::ready(opened)))
+}

@@ -1,0 +1,15 @@
+//! The GNU build id of an ELF file.
+
+use object::Object as _;
+use std::path::Path;
+
+/// Build id in lowercase hex; none if the file has none.
+///
+/// # Errors
+/// What is wrong with the file.
+pub fn of(file: &Path) -> Result<Option<String>, String> {
+    let bytes = std::fs::read(file).map_err(|error| error.to_string())?;
+    let elf = object::File::parse(bytes.as_slice()).map_err(|error| error.to_string())?;
+    let id = elf.build_id().map_err(|error| error.to_string())?;
+    Ok(id.map(|id| id.iter().map(|byte| format!("{byte:02x}")).collect()))
+}

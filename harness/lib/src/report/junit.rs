@@ -1,0 +1,42 @@
+//! For CI: JUnit XML. A failure is a `failure`, trouble with the target an `error`.
+
+use super::style::Style;
+use super::{Report, Verdict, text};
+use quick_junit::{NonSuccessKind, Report as Junit, SerializeError, TestCase, TestCaseStatus, TestSuite};
+
+/// A report as JUnit XML: one suite, one case a transcript, with the revision as its class.
+///
+/// # Errors
+/// What the XML writer says.
+pub fn write(report: &Report) -> Result<String, SerializeError> {
+    let mut suite = TestSuite::new(report.target.as_str());
+    suite.set_time(report.time);
+    for played in &report.results {
+        let failed = |kind, message: &str, detail: String| {
+            let mut status = TestCaseStatus::non_success(kind);
+            status.set_message(message).set_description(detail);
+            status
+        };
+        let status = match &played.verdict {
+            Verdict::Pass => TestCaseStatus::success(),
+            Verdict::Skip(reason) => {
+                let mut status = TestCaseStatus::skipped();
+                status.set_message(reason.as_str());
+                status
+            }
+            Verdict::Infrastructure(reason) => failed(NonSuccessKind::Error, reason, reason.clone()),
+            Verdict::Fail(failure) => failed(
+                NonSuccessKind::Failure,
+                &failure.reason,
+                text::line(played, Style::PLAIN),
+            ),
+        };
+        let (class, name) = played.id.split_once('/').unwrap_or(("", &played.id));
+        let mut case = TestCase::new(name, status);
+        case.set_classname(class).set_time(played.time);
+        suite.add_test_case(case);
+    }
+    let mut junit = Junit::new("mcp-hil");
+    junit.set_time(report.time).add_test_suite(suite);
+    junit.to_string()
+}

@@ -1,0 +1,110 @@
+//! What a run found, and the writers that show it.
+
+mod json;
+mod junit;
+pub mod style;
+mod text;
+
+pub use json::write as json;
+pub use junit::write as junit;
+pub use text::{exchange as exchange_text, line, summary};
+
+use crate::client::Exchange;
+use crate::matcher::Mismatch;
+use std::time::Duration;
+
+/// A run against one target.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// The target, as the user named it.
+    pub target: String,
+    /// One for each transcript, in the order played.
+    pub results: Vec<Played>,
+    /// Time of the whole run.
+    pub time: Duration,
+}
+
+/// What became of one transcript.
+#[derive(Clone, Debug)]
+pub struct Played {
+    /// `REVISION/NAME`.
+    pub id: String,
+    /// Its title.
+    pub title: String,
+    /// What was found.
+    pub verdict: Verdict,
+    /// Every exchange, with the name of its step.
+    pub exchanges: Vec<(String, Exchange)>,
+    /// Time it took.
+    pub time: Duration,
+}
+
+/// The finding on a transcript.
+#[derive(Clone, Debug)]
+pub enum Verdict {
+    /// Everything came as expected.
+    Pass,
+    /// The target did something else.
+    Fail(Box<Failure>),
+    /// Not played: the target does not meet its conditions.
+    Skip(String),
+    /// Not played: there was nobody to talk to. Says nothing about the target.
+    Infrastructure(String),
+}
+
+/// What the target did, with the evidence.
+#[derive(Clone, Debug)]
+pub struct Failure {
+    /// Name of the step.
+    pub step: String,
+    /// What is wrong, in a line.
+    pub reason: String,
+    /// Each difference.
+    pub mismatches: Vec<Mismatch>,
+    /// The message expected and the one that came, for a diff.
+    pub compared: Option<(String, String)>,
+    /// The exchange, if there was one.
+    pub exchange: Option<Exchange>,
+}
+
+/// How many of each.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Passed.
+    pub passed: usize,
+    /// Failed.
+    pub failed: usize,
+    /// Skipped.
+    pub skipped: usize,
+    /// Not played, nobody to talk to.
+    pub infrastructure: usize,
+}
+
+impl Failure {
+    /// One that a line explains.
+    pub fn plain(step: &str, reason: String, exchange: Option<Exchange>) -> Self {
+        Self {
+            step: step.to_owned(),
+            reason,
+            mismatches: Vec::new(),
+            compared: None,
+            exchange,
+        }
+    }
+}
+
+impl Report {
+    /// Counts the verdicts.
+    pub fn tally(&self) -> Tally {
+        let mut tally = Tally::default();
+        for played in &self.results {
+            *match played.verdict {
+                Verdict::Pass => &mut tally.passed,
+                Verdict::Fail(_) => &mut tally.failed,
+                Verdict::Skip(_) => &mut tally.skipped,
+                Verdict::Infrastructure(_) => &mut tally.infrastructure,
+            } += 1;
+        }
+        tally
+    }
+}

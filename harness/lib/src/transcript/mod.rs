@@ -1,0 +1,203 @@
+//! Transcripts: what is sent, in order, and what must come back. `fixtures/README.md` is the format's own page.
+
+pub mod captures;
+mod check;
+mod error;
+mod load;
+pub mod pattern;
+mod raw;
+
+pub use captures::Captures;
+pub use error::TranscriptError;
+pub use load::{embedded, read};
+pub use pattern::Pattern;
+
+use crate::revision::{Era, Revision};
+use serde_json::Value;
+use std::time::Duration;
+
+/// A scenario, checked.
+#[derive(Clone, Debug)]
+pub struct Transcript {
+    /// File name without `.json`.
+    pub name: String,
+    /// What the server must do, in one line.
+    pub title: String,
+    /// Why, and the place in the specification it rests on.
+    pub about: String,
+    /// Revision spoken.
+    pub revision: Revision,
+    /// Conditions on the target.
+    pub needs: Needs,
+    /// Whether the player opens with `initialize`.
+    pub handshake: bool,
+    /// Whether the point is a time limit, so that limits must not be stretched.
+    pub tests_deadline: bool,
+    /// What is played.
+    pub steps: Vec<Step>,
+}
+
+impl Transcript {
+    /// `REVISION/NAME`, by which people and reports name it.
+    pub fn id(&self) -> String {
+        format!("{}/{}", self.revision, self.name)
+    }
+
+    /// What only HTTP has and this transcript uses, if any.
+    pub fn http_only(&self) -> Option<&'static str> {
+        self.steps.iter().flat_map(Step::sends).find_map(Send::http_only)
+    }
+}
+
+/// Conditions on a target.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Needs {
+    /// Contract that it must keep, as `mcp-hil/1`.
+    pub contract: Option<String>,
+    /// Tools that it must offer.
+    pub tools: Vec<String>,
+    /// `http` or `stdio`.
+    pub transport: Option<&'static str>,
+}
+
+/// One thing that is done.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// What it does.
+    pub name: String,
+    /// How.
+    pub action: Action,
+}
+
+impl Step {
+    fn sends(&self) -> Vec<&Send> {
+        match &self.action {
+            Action::Exchange { send, .. } | Action::Until { send, .. } => vec![send],
+            Action::Together(pairs) => pairs.iter().map(|(send, _)| send).collect(),
+            Action::Wait(_) => Vec::new(),
+        }
+    }
+}
+
+/// What a step does.
+#[derive(Clone, Debug)]
+pub enum Action {
+    /// One exchange; with raw bytes, one expectation for each answer.
+    Exchange {
+        /// What is sent.
+        send: Send,
+        /// What must come back.
+        expect: Vec<Expect>,
+    },
+    /// Exchanges started at once.
+    Together(Vec<(Send, Expect)>),
+    /// The same request until it is answered as expected.
+    Until {
+        /// What is sent.
+        send: Send,
+        /// What must come back in the end.
+        until: Box<Expect>,
+        /// Time for all attempts.
+        deadline: Duration,
+        /// Time from one attempt to the next.
+        every: Duration,
+    },
+    /// A pause.
+    Wait(Duration),
+}
+
+/// What is sent.
+#[derive(Clone, Debug)]
+pub struct Send {
+    /// The message or the bytes.
+    pub content: Content,
+    /// Nothing is added but `Host` and the length.
+    pub bare: bool,
+    /// HTTP method.
+    pub method: Option<String>,
+    /// Request target.
+    pub path: Option<String>,
+    /// Headers replaced, or removed.
+    pub headers: Vec<(String, Option<String>)>,
+    /// Sizes of chunks; empty: `Content-Length`.
+    pub chunked: Vec<usize>,
+}
+
+impl Send {
+    fn http_only(&self) -> Option<&'static str> {
+        let newline = match &self.content {
+            Content::Message(_) => false,
+            Content::Body(text) => text.contains('\n'),
+            Content::Bytes(bytes) => bytes.contains(&b'\n'),
+            Content::Raw(_) => return Some("raw"),
+        };
+        let uses = [
+            (self.method.is_some(), "method"),
+            (self.path.is_some(), "path"),
+            (newline, "a body of more than one line"),
+        ];
+        uses.into_iter().find_map(|(used, what)| used.then_some(what))
+    }
+}
+
+/// The message or the bytes of a request.
+#[derive(Clone, Debug)]
+pub enum Content {
+    /// A message, in which captures are filled in.
+    Message(Value),
+    /// Text, in which captures are filled in.
+    Body(String),
+    /// Bytes as they stand.
+    Bytes(Vec<u8>),
+    /// A whole connection.
+    Raw(Vec<RawPiece>),
+}
+
+/// Part of a raw connection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RawPiece {
+    /// Text, in which captures, `${host}` and `${path}` are filled in.
+    Text(String),
+    /// Bytes as they stand.
+    Bytes(Vec<u8>),
+    /// A pause.
+    Pause(Duration),
+}
+
+/// What must come back.
+#[derive(Clone, Debug, Default)]
+pub struct Expect {
+    /// HTTP status.
+    pub status: Option<Pattern>,
+    /// HTTP headers.
+    pub headers: Vec<(String, Pattern)>,
+    /// The JSON-RPC answer.
+    pub message: Option<Pattern>,
+    /// The body as text.
+    pub body: Option<Pattern>,
+    /// Whether the server closes the connection.
+    pub closed: Option<bool>,
+}
+
+impl Expect {
+    /// Whether no message may come.
+    pub fn wants_silence(&self) -> bool {
+        matches!(self.message, Some(Pattern::Absent))
+    }
+}
+
+impl Transcript {
+    /// Reads a transcript from its text; `file` is for messages and gives the name.
+    ///
+    /// # Errors
+    /// [`TranscriptError`], with the place.
+    pub fn parse(file: &str, text: &str) -> Result<Self, TranscriptError> {
+        let raw = raw::parse(file, text)?;
+        check::transcript(file, raw).map_err(|fault| fault.in_file(file))
+    }
+
+    /// Whether the player opens with a legacy handshake.
+    pub fn opens_with_handshake(&self) -> bool {
+        self.handshake && self.revision.era() == Era::Legacy
+    }
+}
