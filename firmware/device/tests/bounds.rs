@@ -1,4 +1,5 @@
 //! Every bound from both sides.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a panic is a failed test")]
 mod support;
 
 use embassy_futures::block_on;

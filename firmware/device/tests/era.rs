@@ -1,4 +1,5 @@
 //! Which era a request belongs to, and what a modern one must carry.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a panic is a failed test")]
 mod support;
 
 use serde_json::{Value, json};

@@ -1,4 +1,5 @@
 //! How a client begins, in each era.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a panic is a failed test")]
 mod support;
 
 use serde_json::{Value, json};

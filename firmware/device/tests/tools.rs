@@ -1,4 +1,5 @@
 //! The tools, listed and called.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a panic is a failed test")]
 mod support;
 
 use mcp_device::{Device, Led, PAGE_SIZE};

@@ -1,5 +1,10 @@
 //! A small board, and a client whose tests read as what it posts and what comes back.
-#![allow(dead_code, reason = "each test file uses a part")]
+#![allow(
+    dead_code,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "each test file uses a part; a panic is a failed test"
+)]
 
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
