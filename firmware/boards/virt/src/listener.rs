@@ -10,6 +10,7 @@ use embassy_net::tcp::{self, State, TcpReader, TcpSocket, TcpWriter};
 use embassy_sync::blocking_mutex::raw::NoopRawMutex;
 use embassy_sync::channel::Channel;
 use embassy_sync::mutex::{Mutex, MutexGuard};
+use embassy_sync::semaphore::{FairSemaphore, Semaphore};
 use embassy_time::{Duration, with_timeout};
 use embedded_io_async::{ErrorType, Read, Write};
 use static_cell::{ConstStaticCell, StaticCell};
@@ -33,6 +34,8 @@ type Accepted = Channel<NoopRawMutex, Connection, SOCKETS>;
 #[derive(Clone, Copy)]
 pub struct Listener {
     accepted: &'static Accepted,
+    /// Whose turn it is to take the next one: a channel knows one receiver, and several would wake each other for ever.
+    turn: &'static FairSemaphore<NoopRawMutex, SOCKETS>,
 }
 
 impl Listener {
@@ -42,6 +45,7 @@ impl Listener {
             ConstStaticCell::new([([0; RECEIVE], [0; SEND]); SOCKETS]);
         static SOCKET: StaticCell<[Socket; SOCKETS]> = StaticCell::new();
         static ACCEPTED: StaticCell<Accepted> = StaticCell::new();
+        static TURN: StaticCell<FairSemaphore<NoopRawMutex, SOCKETS>> = StaticCell::new();
 
         let accepted = ACCEPTED.init(Channel::new());
         let sockets = BUFFERS.take().each_mut().map(|(receive, send)| {
@@ -53,7 +57,10 @@ impl Listener {
         for socket in SOCKET.init(sockets) {
             spawner.spawn(listen(socket, port, accepted).expect("as many tasks as sockets"));
         }
-        Self { accepted }
+        Self {
+            accepted,
+            turn: TURN.init(FairSemaphore::new(1)),
+        }
     }
 }
 
@@ -84,6 +91,11 @@ impl TcpAccept for Listener {
     type Socket<'a> = Connection;
 
     async fn accept(&self) -> Result<(SocketAddr, Connection), tcp::Error> {
+        let _turn = self
+            .turn
+            .acquire(1)
+            .await
+            .expect("fewer wait than there are sockets");
         loop {
             let connection = self.accepted.receive().await;
             if let Some(peer) = connection.0.remote_endpoint() {
