@@ -166,14 +166,11 @@ impl Peer {
 
     /// Bodies of the requests that reached the device.
     pub fn bodies(&self) -> Vec<&[u8]> {
-        let body = |seen| {
-            if let &Seen::Request { ref body, .. } = seen {
-                Some(&body[..])
-            } else {
-                None
-            }
-        };
-        self.seen.iter().filter_map(body).collect()
+        let bodies = self.seen.iter().filter_map(|seen| match seen {
+            Seen::Request { body, .. } => Some(&body[..]),
+            _ => None,
+        });
+        bodies.collect()
     }
 
     /// Status of the edge's own answer, where it gave one.

@@ -14,7 +14,7 @@ use mcp_device::{Millis, Request, Response};
 use mcp_device_net::http::{ANSWER_MAX, BODY_MAX, Handler, Hosts, Server};
 
 /// A device that tells what it was sent.
-struct Mirror;
+pub struct Mirror;
 
 impl Handler for Mirror {
     async fn handle<'a>(&self, _: Millis, request: &Request<'_>, answer: &'a mut [u8]) -> Response<'a> {
@@ -50,7 +50,7 @@ impl Handler for Mirror {
     }
 }
 
-struct Listener(Async<TcpListener>);
+pub struct Listener(Async<TcpListener>);
 
 impl TcpAccept for Listener {
     type Error = std::io::Error;
@@ -62,11 +62,16 @@ impl TcpAccept for Listener {
     }
 }
 
+/// Listens on any free port.
+pub fn listen() -> Listener {
+    Listener(Async::<TcpListener>::bind((Ipv4Addr::LOCALHOST, 0)).unwrap())
+}
+
 /// A server of `N` sockets and two buffers of each kind, which lives as long as the tests.
 fn server<const N: usize>() -> SocketAddr {
     let (tell, told) = mpsc::channel();
     thread::spawn(move || {
-        let listener = Listener(Async::<TcpListener>::bind((Ipv4Addr::LOCALHOST, 0)).unwrap());
+        let listener = listen();
         tell.send(listener.0.get_ref().local_addr().unwrap()).unwrap();
         let mut server = Box::new(Server::<N, 2, 2>::new());
         async_io::block_on(server.run(&listener, &Mirror, &Hosts::default()));
