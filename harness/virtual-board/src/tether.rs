@@ -16,7 +16,7 @@ const SCRIPT: &str = r#"[ "$PPID" = "$0" ] || exit 1; exec "$@""#;
 type Request = (Command, Sender<io::Result<Child>>);
 
 /// The thread that starts the children. The kernel's parent-death signal follows the thread that forked, not
-/// the process; this thread lives until the tether is dropped, and then the children die.
+/// the process. A child in its first instants outlives the thread, but not the process.
 pub struct Tether {
     requests: Sender<Request>,
 }
@@ -67,5 +67,55 @@ pub fn require(program: &str, advice: &'static str) -> Result<(), Error> {
             program: program.to_owned(),
             advice,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_child_runs_and_its_end_is_seen() {
+        let tether = Tether::start().unwrap();
+        let mut command = Tether::command("sh");
+        command.args(["-c", "exit 3"]);
+        assert_eq!(tether.spawn(command).unwrap().wait().unwrap().code(), Some(3));
+    }
+
+    #[test]
+    fn the_end_of_the_thread_ends_the_children() {
+        use std::io::{BufRead, BufReader};
+        use std::os::unix::process::ExitStatusExt;
+        let tether = Tether::start().unwrap();
+        let mut command = Tether::command("sh");
+        command
+            .args(["-c", "echo up; exec sleep 1000"])
+            .stdout(std::process::Stdio::piped());
+        let mut child = tether.spawn(command).unwrap();
+        let mut output = BufReader::new(child.stdout.take().unwrap());
+        output.read_line(&mut String::new()).unwrap();
+        drop(tether);
+        assert_eq!(child.wait().unwrap().signal(), Some(9));
+    }
+
+    #[test]
+    fn a_child_whose_parent_is_gone_already_does_not_start() {
+        // The shell between stands for whoever adopts an orphan.
+        let orphan = Tether::command("true");
+        let status = |command: &mut Command| command.status().unwrap().code();
+        let mut between = Command::new("sh");
+        between
+            .args(["-c", "\"$@\"; exit $?", "sh"])
+            .arg(orphan.get_program())
+            .args(orphan.get_args());
+        assert_eq!(status(&mut between), Some(1));
+        assert_eq!(status(&mut Tether::command("true")), Some(0));
+    }
+
+    #[test]
+    fn a_missing_program_is_named_with_its_package() {
+        require("sh", "").unwrap();
+        let error = require("no-such-program", "install it").unwrap_err().to_string();
+        assert_eq!(error, "no-such-program is not on PATH; install it");
     }
 }

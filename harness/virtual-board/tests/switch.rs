@@ -220,6 +220,32 @@ fn loss_and_duplication_are_complete_at_100_percent() {
 }
 
 #[test]
+fn each_cable_has_chances_of_its_own() {
+    let lost = |talkers: &[PortId], watched: PortId| -> Vec<bool> {
+        let mut bench = Bench::new(3);
+        (0..3).for_each(|port| bench.impair(port, "loss=50%"));
+        let mut lost = Vec::new();
+        for number in 0..200 {
+            for port in talkers {
+                let before = bench.switch.counters(*port).lost;
+                // For the sender's own side, so that it crosses no second cable.
+                bench.send_and_see(*port, &frame(mac(*port as u8), mac(*port as u8), number));
+                if *port == watched {
+                    lost.push(bench.switch.counters(*port).lost > before);
+                }
+            }
+        }
+        lost
+    };
+    assert_eq!(
+        lost(&[1], 1),
+        lost(&[0, 2, 1], 1),
+        "the traffic of others makes no difference"
+    );
+    assert_ne!(lost(&[1], 1), lost(&[2], 2), "cables do not fail together");
+}
+
+#[test]
 fn a_reordered_frame_is_overtaken_by_those_sent_meanwhile() {
     let mut bench = Bench::new(2);
     bench.impair(0, "reorder=100%");
@@ -235,6 +261,7 @@ fn a_reordered_frame_is_overtaken_by_those_sent_meanwhile() {
 #[test]
 fn a_cut_board_hears_and_says_nothing_until_it_is_mended() {
     let mut bench = Bench::new(3);
+    bench.send_and_see(1, &frame(BROADCAST, mac(1), 0));
     bench.impair(1, "delay=20ms");
     bench.send(1, &frame(BROADCAST, mac(1), 1));
     bench.switch.connect(1, false);
