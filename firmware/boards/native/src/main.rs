@@ -2,15 +2,18 @@
 
 mod board;
 mod build_id;
+mod discovery;
 mod listener;
 mod options;
+mod stop;
 
-use std::io::{self, Read, Write};
-use std::{process, thread};
+use std::io::{self, Write};
+use std::process;
 
 use anyhow::{Context, Result};
 use clap::Parser;
 use embassy_executor::Spawner;
+use embassy_futures::select::{Either, select};
 use embassy_time::Instant;
 use mcp_device::{Device, Millis};
 use mcp_device_net::boot::Stage;
@@ -36,12 +39,11 @@ async fn main(_spawner: Spawner) {
         eprintln!("mcp-hil-board-native: {error:#}");
         process::exit(1);
     }
+    process::exit(0);
 }
 
 async fn serve(options: Options) -> Result<()> {
-    if options.exit_on_stdin_eof {
-        thread::spawn(exit_on_stdin_eof);
-    }
+    let stop = stop::asked_for(options.exit_on_stdin_eof).context("cannot listen for signals")?;
     log(Stage::Reset { reason: "power-on" });
     let build_id = build_id::read()?;
     log(Stage::Build { id: &build_id });
@@ -60,27 +62,26 @@ async fn serve(options: Options) -> Result<()> {
     let name = options.name(mac);
     let local_name = format!("{name}.local");
     let names = [local_name.as_str()];
+    let service = discovery::service(&name, address.port(), mac, &build_id)?;
     let device = Device::new(Native { name, mac, build_id }, Millis(Instant::now().as_millis()));
     log(Stage::Serving {
         ip: address.ip(),
         port: address.port(),
     });
-    match SERVER.take().run(&listener, &device, &Hosts::new(&names)).await {}
+    let hosts = Hosts::new(&names);
+    match select(
+        SERVER.take().run(&listener, &device, &hosts),
+        discovery::announce(service, stop),
+    )
+    .await
+    {
+        Either::First(never) => match never {},
+        Either::Second(()) => Ok(()),
+    }
 }
 
 /// One line on the console. That nobody reads it is no reason to stop.
 fn log(stage: Stage<'_>) {
     let mut console = io::stdout().lock();
     let _ = writeln!(console, "{stage}").and_then(|()| console.flush());
-}
-
-fn exit_on_stdin_eof() {
-    let mut ignored = [0; 256];
-    loop {
-        match io::stdin().read(&mut ignored) {
-            Ok(0) => process::exit(0),
-            Err(error) if error.kind() != io::ErrorKind::Interrupted => process::exit(0),
-            _ => {}
-        }
-    }
 }

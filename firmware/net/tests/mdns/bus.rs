@@ -176,20 +176,19 @@ proptest! {
         prop_assert!(bus.boards.iter().all(|board| board.deadline().is_none()));
     }
 
-    /// Whatever is said, the link comes to rest, and no packet makes more than a bounded number of others.
+    /// One query makes no more than one answer a board, in at most two packets.
     #[test]
-    fn the_link_comes_to_rest(count in 2..6usize, seed in any::<u64>(), loss in 0..30u64) {
+    fn a_query_makes_no_avalanche(count in 2..6usize, seed in any::<u64>(), loss in 0..30u64) {
         let mut bus = Bus::new(count, seed, Faults { loss, delay: 10 });
         for at in 0..count {
             bus.power_on(at);
         }
         bus.run(120_000);
+        // A clash that loss has hidden till now costs more, and is counted elsewhere.
+        prop_assume!(bus.names() == (count, count));
         let before = bus.sent;
         bus.send(ASKER, GROUP, &query("? _mcp._tcp.local PTR\n? _services._dns-sd._udp.local PTR"));
         bus.run(10_000);
-        // One answer a board, in at most two packets; a clash found only now costs more, and is counted elsewhere.
-        if bus.names() == (count, count) {
-            prop_assert!(bus.sent - before <= 2 * count as u64, "{} packets", bus.sent - before);
-        }
+        prop_assert!(bus.sent - before <= 2 * count as u64, "{} packets", bus.sent - before);
     }
 }

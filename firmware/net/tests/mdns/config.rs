@@ -123,3 +123,22 @@ fn the_largest_packet_fits() {
     board.responder.shutdown();
     assert_eq!(board.run(0)[0].heads().len(), 4);
 }
+
+/// `mdns/legacy-unicast-response`: there is room for 256 bytes of questions; one that doesn't fit is left out whole.
+#[test]
+fn a_question_without_room_in_a_legacy_answer_is_left_out() {
+    let name = "n".repeat(63);
+    let config = Config::new(&name, &name, 18791, Txt::new(&TXT_PAIRS).unwrap()).unwrap();
+    let mut board = Board::with(config, 1).at_rest();
+    let srv = format!("? {name}._mcp._tcp.local SRV\n"); // 85 bytes uncompressed
+    let ptr = "? _mcp._tcp.local PTR\n"; // 21 bytes
+    board.receive(CLIENT, &query(&format!("{srv}{srv}{ptr}{srv}{ptr}")));
+    let sent = board.run(1000);
+    let text = sent[0].text();
+    let questions: String = text
+        .lines()
+        .filter(|line| line.starts_with('?'))
+        .map(|line| format!("{line}\n"))
+        .collect();
+    assert_eq!(questions, format!("{srv}{srv}{ptr}{ptr}"));
+}

@@ -158,7 +158,11 @@ fn chains_of_pointers_cost_bounded_time() {
         board.receive(ASKER, &asked);
     }
     // A few ms each; the bound leaves room for a busy machine.
-    assert!(start.elapsed().as_secs() < 5, "{:?} for 10 packets", start.elapsed());
+    assert!(
+        start.elapsed().as_secs() < 5,
+        "{:?} for 10 packets",
+        start.elapsed()
+    );
     assert!(answers(&mut board));
 }
 

@@ -3,6 +3,8 @@
 //!
 //! Each test names the requirements it checks by their ids (`mdns/…`).
 
+#![allow(clippy::unwrap_used, clippy::panic)] // clippy takes the helpers of tests for code
+
 mod answers;
 mod bus;
 mod config;

@@ -322,6 +322,30 @@ fn a_conflict_makes_an_announced_board_probe_again() {
     }
 }
 
+/// RFC 6762 §9: a name in doubt isn't used, not even in an answer that was on its way.
+#[test]
+fn a_conflict_stops_the_answers_that_wait() {
+    let mut board = Board::new(1).at_rest();
+    board.receive(ASKER, &query("? _mcp._tcp.local PTR"));
+    board.receive(CLIENT, &query("? _mcp._tcp.local PTR"));
+    board.receive(ASKER, &response("= mcp-hil-a1b2c3.local A! 120 192.168.4.77"));
+    let sent = board.run(600);
+    assert!(
+        !sent.is_empty() && sent.iter().all(|sent| sent.text() == PROBE),
+        "{sent:?}"
+    );
+}
+
+/// RFC 6762 §8.1: a query with records in its authority section is a probe of the names that it asks about, and a shared
+/// name can't be probed: the answer takes its time.
+#[test]
+fn a_probe_for_a_shared_name_is_a_query_like_others() {
+    let mut board = Board::new(1).at_rest();
+    let asked = board.now;
+    let sent = board.ask("? _mcp._tcp.local PTR\n^ _mcp._tcp.local PTR 4500 other._mcp._tcp.local");
+    assert!((20..=120).contains(&(sent[0].at - asked)));
+}
+
 /// `mdns/same-rdata-no-conflict`, `mdns/response-from-other-port-ignored`
 #[test]
 fn what_is_no_conflict_changes_nothing_once_announced() {

@@ -113,6 +113,15 @@ fn known_answers_in_a_second_packet_count() {
     assert!(board.run(2000).is_empty());
 }
 
+/// `mdns/known-answer-tc`: with nothing left to say, nothing is said, by unicast either.
+#[test]
+fn known_answers_in_a_second_packet_count_for_unicast_answers() {
+    let mut board = Board::new(1).at_rest();
+    board.receive(ASKER, &truncated(query("? _mcp._tcp.local PTR QU")));
+    board.receive(ASKER, &query(KNOWN));
+    assert!(board.run(2000).is_empty());
+}
+
 /// `mdns/known-answer-tc`
 #[test]
 fn a_truncated_query_is_answered_after_400_to_500_ms() {
