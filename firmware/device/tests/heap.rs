@@ -1,5 +1,6 @@
 //! What a request takes of a board's memory besides the two lent buffers. A test binary of its own, with one test,
 //! since the allocator counts for the whole process.
+#![allow(clippy::unwrap_used, reason = "a panic is a failed test")]
 mod support;
 
 use std::pin::pin;
@@ -74,16 +75,23 @@ fn a_request_takes_little_memory_whatever_it_holds() {
             body: &post.body,
         };
         let mut out = vec![0; MAX_ANSWER];
-        let future = device.handle(Millis(1), &request, &mut out);
-        let size = size_of_val(&future);
-        assert!(size <= FUTURE, "the future has {size} bytes");
-
-        let before = HEAP.current_usage();
-        HEAP.reset_peak_usage();
-        let status = block_on(pin!(future)).status;
-        let taken = HEAP.peak_usage() - before;
-        println!("{what}: {status}, {taken} bytes of heap, {size} bytes of future");
+        let mut run = || {
+            let future = device.handle(Millis(1), &request, &mut out);
+            let size = size_of_val(&future);
+            assert!(size <= FUTURE, "the future has {size} bytes");
+            let before = HEAP.current_usage();
+            HEAP.reset_peak_usage();
+            block_on(pin!(future));
+            (
+                HEAP.peak_usage().saturating_sub(before),
+                HEAP.current_usage().saturating_sub(before),
+                size,
+            )
+        };
+        // The test runner's own thread takes memory now and then; what one of several runs did without isn't needed.
+        let (taken, left, size) = (0..5).map(|_| run()).min().unwrap();
+        println!("{what}: {taken} bytes of heap, {size} bytes of future");
         assert!(taken <= HEAP_PER_REQUEST, "{what} took {taken} bytes");
-        assert_eq!(HEAP.current_usage(), before, "{what} left something behind");
+        assert_eq!(left, 0, "{what} left something behind");
     }
 }

@@ -37,11 +37,16 @@ fn well_formed(post: &Post) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// A full JSON reader and the device agree on what is JSON. (Numbers beyond a float are, but not for that reader.)
+/// A full JSON reader and the device agree on what is JSON.
 fn is_read_as_json_if_it_is(post: &Post) -> Result<(), TestCaseError> {
     let read = serde_json::from_slice::<Value>(&post.body);
-    let is_json =
-        read.is_ok() || read.is_err_and(|error| error.to_string().starts_with("number out of range"));
+    // At a number beyond a float that reader stops with no verdict on the rest.
+    prop_assume!(
+        !read
+            .as_ref()
+            .is_err_and(|error| error.to_string().starts_with("number out of range"))
+    );
+    let is_json = read.is_ok();
     let answer = post.to(&device());
     let refused = answer.content_type.is_some() && answer.json()["error"]["code"] == json!(-32700);
     prop_assert_eq!(is_json, !refused, "{:?}", answer);
