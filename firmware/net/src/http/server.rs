@@ -6,7 +6,7 @@ use core::time::Duration;
 
 use edge_nal::{Close, TcpAccept, TcpShutdown};
 use embassy_futures::join::{join, join_array};
-use embassy_futures::select::{Either3, select, select3};
+use embassy_futures::select::{Either, Either3, select, select3};
 use embassy_sync::blocking_mutex::raw::NoopRawMutex;
 use embassy_sync::signal::Signal;
 use embassy_time::{Instant, Timer, with_timeout};
@@ -181,6 +181,22 @@ type Body<'p, 'b, const C: usize> = Lease<'p, 'b, BODY_MAX, C>;
 /// The connection can't be used any more.
 struct Broken;
 
+/// A request that waits for a body buffer, until dropped: the wait may be given up.
+struct Waiting<'s, 'b, const C: usize, const B: usize, const A: usize>(&'s Shared<'b, C, B, A>);
+
+impl<'s, 'b, const C: usize, const B: usize, const A: usize> Waiting<'s, 'b, C, B, A> {
+    fn new(shared: &'s Shared<'b, C, B, A>) -> Self {
+        shared.update(Table::wait);
+        Self(shared)
+    }
+}
+
+impl<const C: usize, const B: usize, const A: usize> Drop for Waiting<'_, '_, C, B, A> {
+    fn drop(&mut self) {
+        self.0.update(Table::waited);
+    }
+}
+
 impl<'s, 'b, H: Handler, const C: usize, const B: usize, const A: usize> Worker<'s, 'b, H, C, B, A> {
     async fn run<S: TcpAccept>(self, acceptor: &S, mut connection: Connection<'_>) -> Infallible {
         loop {
@@ -213,9 +229,11 @@ impl<'s, 'b, H: Handler, const C: usize, const B: usize, const A: usize> Worker<
             self.enter(connection.phase(), body.is_some());
             match action {
                 Action::Read => self.read(connection, socket).await?,
-                Action::Buffer => match self.body_buffer().await {
-                    Some(buffer) => body = Some(buffer),
-                    None => connection.refuse(Fault::NoBuffer),
+                // Who waits may have to make room too.
+                Action::Buffer => match select(self.body_buffer(), self.leave().wait()).await {
+                    Either::First(Some(buffer)) => body = Some(buffer),
+                    Either::First(None) => connection.refuse(Fault::NoBuffer),
+                    Either::Second(()) => connection.evict(),
                 },
                 Action::Send => {
                     send(socket, connection.output()).await?;
@@ -268,10 +286,8 @@ impl<'s, 'b, H: Handler, const C: usize, const B: usize, const A: usize> Worker<
         if let Some(buffer) = self.shared.bodies.try_lend() {
             return Some(buffer);
         }
-        self.shared.update(Table::wait);
-        let buffer = self.shared.bodies.lend(BUFFER_WAIT).await;
-        self.shared.update(Table::waited);
-        buffer
+        let _waiting = Waiting::new(self.shared);
+        self.shared.bodies.lend(BUFFER_WAIT).await
     }
 
     async fn answer<T: Write>(

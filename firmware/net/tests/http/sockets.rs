@@ -67,13 +67,18 @@ pub fn listen() -> Listener {
     Listener(Async::<TcpListener>::bind((Ipv4Addr::LOCALHOST, 0)).unwrap())
 }
 
-/// A server of `N` sockets and two buffers of each kind, which lives as long as the tests.
+/// A server of `N` sockets and two buffers of each kind.
 fn server<const N: usize>() -> SocketAddr {
+    server_with::<N, 2>()
+}
+
+/// A server of `N` sockets, two body buffers and `A` answer buffers, which lives as long as the tests.
+fn server_with<const N: usize, const A: usize>() -> SocketAddr {
     let (tell, told) = mpsc::channel();
     thread::spawn(move || {
         let listener = listen();
         tell.send(listener.0.get_ref().local_addr().unwrap()).unwrap();
-        let mut server = Box::new(Server::<N, 2, 2>::new());
+        let mut server = Box::new(Server::<N, 2, A>::new());
         async_io::block_on(server.run(&listener, &Mirror, &Hosts::default()));
     });
     told.recv().unwrap()
@@ -267,6 +272,40 @@ fn half_sent_bodies_do_not_starve_the_next_body() {
     assert!(half_sent[0].rest().unwrap().starts_with("HTTP/1.1 408 "));
     // A small body needs no buffer, so those that still wait for theirs don't matter to it.
     is_answered(to);
+}
+
+#[test]
+fn who_waits_for_a_buffer_makes_room_too() {
+    let to = server_with::<8, 4>();
+    let body = [b'x'; 8000];
+    let mut never: Vec<Client> = (0..2).map(|_| Client::connect(to)).collect();
+    for client in &mut never {
+        client.send(post("/never", body.len())).send(body);
+    }
+    let mut half_sent: Vec<Client> = (0..6).map(|_| Client::connect(to)).collect();
+    for client in &mut half_sent {
+        client.send(post("/", 16_000)).send(body);
+    }
+    thread::sleep(Duration::from_millis(300));
+    is_answered(to);
+    assert!(half_sent[0].rest().unwrap().starts_with("HTTP/1.1 408 "));
+}
+
+#[test]
+fn a_request_waits_for_a_buffer_for_a_bounded_time() {
+    let to = server::<8>();
+    let mut never: Vec<Client> = (0..2).map(|_| Client::connect(to)).collect();
+    for client in &mut never {
+        client.send(get("/never"));
+    }
+    thread::sleep(Duration::from_millis(100));
+    let start = Instant::now();
+    assert_eq!(Client::connect(to).send(get("/constant")).answer().0, 503);
+    assert!(
+        (5_900..8_000).contains(&start.elapsed().as_millis()),
+        "{:?}",
+        start.elapsed()
+    );
 }
 
 #[test]
