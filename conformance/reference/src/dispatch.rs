@@ -48,27 +48,26 @@ enum Era {
 
 /// Answers one message.
 pub(crate) fn handle(server: &Server, body: &[u8], transport: &Transport<'_>) -> Reply {
-    let message = match Json::read(body) {
-        Ok(json) => Message::read(json),
-        Err(error) => Err((None, error.into())),
-    };
-    let (message, era) = match message.and_then(|message| Ok((era(&message, transport)?, message))) {
-        Ok((era, message)) => (message, era),
+    match read(body, transport) {
+        Ok((era, Message::Request(request))) => respond(server, era, &request, transport),
+        Ok((Era::Modern, Message::Response)) => {
+            let reason = format!("a {MODERN} client sends no responses");
+            reply(Era::Modern, None, &Err(Error::new(Kind::InvalidRequest, reason)))
+        }
+        Ok((_, Message::Notification { .. } | Message::Response)) => Reply::Accepted,
         Err((id, error)) => {
             if id.is_some() {
                 server.state.count(true);
             }
-            return reply(Era::Legacy, id.as_ref(), &Err(error));
+            reply(Era::Legacy, id.as_ref(), &Err(error))
         }
-    };
-    match message {
-        Message::Request(request) => respond(server, era, &request, transport),
-        Message::Response if era == Era::Modern => {
-            let reason = format!("a {MODERN} client sends no responses");
-            reply(era, None, &Err(Error::new(Kind::InvalidRequest, reason)))
-        }
-        Message::Notification { .. } | Message::Response => Reply::Accepted,
     }
+}
+
+fn read(body: &[u8], transport: &Transport<'_>) -> Result<(Era, Message), (Option<RequestId>, Error)> {
+    let json = Json::read(body).map_err(|error| (None, error.into()))?;
+    let message = Message::read(json)?;
+    Ok((era(&message, transport)?, message))
 }
 
 fn respond(server: &Server, era: Era, request: &Request, transport: &Transport<'_>) -> Reply {
@@ -77,12 +76,9 @@ fn respond(server: &Server, era: Era, request: &Request, transport: &Transport<'
         Era::Modern => modern::answer(server, request, transport),
     };
     server.state.count(outcome.is_err());
-    let finish = |result| {
-        if era == Era::Modern {
-            modern::complete(result)
-        } else {
-            result
-        }
+    let finish = match era {
+        Era::Legacy => |result| result,
+        Era::Modern => modern::complete,
     };
     let answer = reply(era, Some(&request.id), &outcome.map(finish));
     match &answer {

@@ -1,4 +1,5 @@
 //! The arguments that a tool takes are those its served schema admits, by the verdict of the `jsonschema` crate.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a panic is a failed test")]
 
 mod support;
 

@@ -1,4 +1,5 @@
 //! Scripts of the legacy era over HTTP, without a socket.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a panic is a failed test")]
 
 mod support;
 

@@ -1,4 +1,5 @@
 //! Scripts over stdio: a line each way.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a panic is a failed test")]
 
 mod support;
 

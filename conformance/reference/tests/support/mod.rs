@@ -1,5 +1,5 @@
 //! Both sides of a script: what a client sends, and how an answer reads.
-#![allow(dead_code)] // each test binary uses its part
+#![allow(dead_code, reason = "each test binary uses its part")]
 
 use axum::body::Bytes;
 use axum::http::{HeaderName, HeaderValue, Request, Response};
