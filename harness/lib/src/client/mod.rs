@@ -295,7 +295,8 @@ impl Client {
         Ok((result, exchanges))
     }
 
-    /// Sends a message as it stands, in the headers of this client.
+    /// Sends a message as it stands, in the headers of this client. Over standard streams nothing is waited for after a
+    /// notification: an answer to it, which there may not be, shows as one to the next request.
     pub async fn send(&mut self, message: &Value) -> Exchange {
         let body = message.to_string().into_bytes();
         let wants_answer = message.get("id").is_some() && message::method(message).is_some();
@@ -304,7 +305,8 @@ impl Client {
                 let request = compose::post(wire.endpoint(), &self.dress, Some(message), body);
                 wire.exchange(&request).await
             }
-            Wire::Stdio(wire) => wire.exchange(&body, wants_answer).await,
+            Wire::Stdio(wire) if wants_answer => wire.exchange(&body, true).await,
+            Wire::Stdio(wire) => wire.notify(&body).await,
         }
     }
 

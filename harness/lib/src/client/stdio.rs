@@ -98,6 +98,11 @@ impl StdioWire {
         exchange
     }
 
+    /// Sends a line to which no answer is due, and waits for none.
+    pub async fn notify(&mut self, line: &[u8]) -> Exchange {
+        self.send(line, Instant::now() + self.limits.answer).await
+    }
+
     /// Sends several lines at once and gives an exchange for each; answers are matched by id.
     pub async fn together(&mut self, lines: &[Vec<u8>]) -> Vec<Exchange> {
         let started = Instant::now();

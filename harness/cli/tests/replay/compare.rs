@@ -1,0 +1,119 @@
+//! What of an answer must be the same on every run, and on every target.
+
+use crate::snapshot::Answered;
+use mcp_hil_harness::transcript::Pattern;
+use mcp_hil_harness::transcript::pattern::Rule;
+use serde_json::Value;
+
+/// Members that differ from run to run or from board to board.
+const VARYING: [&str; 11] = [
+    "mac",
+    "chip",
+    "board",
+    "build_id",
+    "uptime_ms",
+    "requests",
+    "errors",
+    "heap_used",
+    "heap_peak",
+    "value",
+    "nextCursor",
+];
+
+/// The same value with what varies replaced by its name, also in JSON inside a text.
+pub fn steady(value: &Value) -> Value {
+    match value {
+        Value::Object(members) => {
+            let is_board = members.contains_key("mac");
+            let is_log = members.len() == 1 && members.contains_key("lines");
+            let steadied = members.iter().map(|(name, value)| {
+                let varies = VARYING.contains(&name.as_str()) && !value.is_object()
+                    || is_board && name == "name"
+                    || is_log && name == "lines";
+                (
+                    name.clone(),
+                    if varies {
+                        format!("<{name}>").into()
+                    } else {
+                        steady(value)
+                    },
+                )
+            });
+            Value::Object(steadied.collect())
+        }
+        Value::Array(items) => items.iter().map(steady).collect(),
+        Value::String(text) if text.starts_with('{') => match serde_json::from_str(text) {
+            Ok(inner) => steady(&inner).to_string().into(),
+            Err(_) => value.clone(),
+        },
+        other => other.clone(),
+    }
+}
+
+/// Kept answers without what a transcript lets vary, without the wording of refusals, and without HTTP where there is
+/// none.
+pub fn comparable(kept: &Value, answers: &[Answered<'_>], http: bool) -> Value {
+    let mut kept = kept.clone();
+    for (index, entry) in kept.as_array_mut().into_iter().flatten().enumerate() {
+        let Some(members) = entry.as_object_mut() else {
+            continue;
+        };
+        if !http {
+            members.retain(|name, _| ["step", "message"].contains(&name.as_str()));
+        }
+        let Some(Answered { expect, .. }) = answers.get(index) else {
+            continue;
+        };
+        if matches!(expect.status, Some(Pattern::Matcher { .. })) {
+            // servers may answer so or so: what goes with the status goes with the choice
+            members.retain(|name, _| name == "step" || name == "message" && expect.message.is_some());
+        }
+        if members
+            .get("content-type")
+            .is_some_and(|kind| kind != "application/json")
+        {
+            members.shift_remove("content-type");
+        }
+        if let (Some(message), Some(pattern)) = (members.get_mut("message"), &expect.message) {
+            mask(message, pattern);
+        }
+        // the text of a refusal is free, and where nothing may come the transcript says so
+        members.shift_remove("body");
+        if let Some(wording) = entry.pointer_mut("/message/error/message") {
+            *wording = "<message>".into();
+        }
+    }
+    kept.sort_all_objects();
+    kept
+}
+
+/// Replaces what a matcher covers by the matcher.
+fn mask(value: &mut Value, pattern: &Pattern) {
+    match (pattern, value) {
+        (Pattern::Capture(_, inner) | Pattern::Optional(inner), value) => mask(value, inner),
+        (Pattern::Array(patterns), Value::Array(items)) => {
+            patterns
+                .iter()
+                .zip(items)
+                .for_each(|(pattern, item)| mask(item, pattern));
+        }
+        (Pattern::Object { members, .. }, Value::Object(values)) => {
+            for (name, pattern) in members {
+                if let Some(value) = values.get_mut(name) {
+                    mask(value, pattern);
+                }
+            }
+        }
+        (
+            Pattern::Matcher {
+                rule: Rule::Each(pattern),
+                ..
+            },
+            Value::Array(items),
+        ) => {
+            items.iter_mut().for_each(|item| mask(item, pattern));
+        }
+        (Pattern::Matcher { source, .. }, value) => *value = source.clone(),
+        _ => {}
+    }
+}
