@@ -24,15 +24,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let start = |board| network.start_board(board, elf.as_ref(), &BoardOptions::default());
     let running = (0..boards).map(start).collect::<Result<Vec<_>, _>>()?;
     for board in &running {
-        let serving = board.wait_for_stage("serving", Duration::from_secs(20))?;
-        let (inside, outside) = (
-            serving.field("url").unwrap_or("?"),
-            network.relay_url(board.number())?,
-        );
-        let time = serving.at - board.console().started();
+        let serving = board.wait_until_serving(Duration::from_secs(20))?;
+        let outside = network.relay_url(board.number())?;
         println!(
-            "board {}: inside {inside}, outside {outside}, serving after {time:.3?}",
-            board.number()
+            "board {}: inside {}, outside {outside}, serving after {:.3?}",
+            board.number(),
+            serving.url,
+            serving.after
         );
     }
     if let Some((program, arguments)) = command.split_first() {

@@ -11,6 +11,8 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use mcp_hil_harness::board::build_id;
+
 use crate::Error;
 use crate::console::{BootStage, Console, Content, NotSeen};
 use crate::plan::{Mac, board_address, format_mac, mac_of};
@@ -42,9 +44,21 @@ pub(crate) struct Wire {
 /// A running board. Dropping it switches it off.
 pub struct Board {
     number: usize,
+    elf: PathBuf,
+    /// Of the ELF file; empty when it has none.
+    build_id: String,
     console: Arc<Console>,
     input: Option<ChildStdin>,
     child: Child,
+}
+
+/// What a board that serves has told on its console.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Serving {
+    /// Its MCP endpoint, reached inside.
+    pub url: String,
+    /// How long it took from power-on.
+    pub after: Duration,
 }
 
 impl Board {
@@ -60,9 +74,9 @@ impl Board {
             QEMU,
             "install qemu-system-misc (Debian, Ubuntu) or qemu-system-riscv (Fedora), 7.2 or newer",
         )?;
-        File::open(elf).map_err(|source| Error::Firmware {
+        let build_id = build_id::of(elf).map_err(|reason| Error::Firmware {
             path: elf.to_owned(),
-            source,
+            reason,
         })?;
         let log = options.log.as_ref().map(|path| {
             File::create(path).map_err(Error::io(format!("write the console log {}", path.display())))
@@ -99,6 +113,8 @@ impl Board {
         let input = child.stdin.take();
         let mut board = Board {
             number,
+            elf: elf.to_owned(),
+            build_id: build_id.unwrap_or_default(),
             console,
             input,
             child,
@@ -141,6 +157,37 @@ impl Board {
 
     pub(crate) fn shared_console(&self) -> Arc<Console> {
         Arc::clone(&self.console)
+    }
+
+    /// Waits until it answers requests, and makes sure that it runs the firmware it was started with.
+    pub fn wait_until_serving(&self, timeout: Duration) -> Result<Serving, Error> {
+        let told = |content: &Content| {
+            let serving = content.stage("serving")?;
+            let url = serving.field("url")?.to_owned();
+            let running = content
+                .stage("build")
+                .and_then(|stage| stage.field("id"))
+                .unwrap_or_default()
+                .to_owned();
+            Some((
+                Serving {
+                    url,
+                    after: serving.at - self.console.started(),
+                },
+                running,
+            ))
+        };
+        let (serving, running) = self.wait_for("stage=serving", timeout, told)?;
+        if running != self.build_id {
+            let (board, path, wanted) = (self.number, self.elf.clone(), self.build_id.clone());
+            return Err(Error::OtherBuild {
+                board,
+                path,
+                wanted,
+                running,
+            });
+        }
+        Ok(serving)
     }
 
     /// Waits until it reports a stage of its start (`address`, `serving`, …) since its last reset.

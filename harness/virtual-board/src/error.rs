@@ -92,12 +92,25 @@ pub enum Error {
     },
 
     /// The firmware's file is not there or can't be read.
-    #[error("cannot read the firmware {}: {source}", path.display())]
+    #[error("cannot read the firmware {}: {reason}", path.display())]
     Firmware {
         /// The ELF file.
         path: PathBuf,
-        /// What the system answered.
-        source: io::Error,
+        /// What is wrong with it.
+        reason: String,
+    },
+
+    /// What runs is not what was to run.
+    #[error("board {board} runs build {running:?}, its firmware {} is build {wanted:?}", path.display())]
+    OtherBuild {
+        /// Its number.
+        board: usize,
+        /// The ELF file.
+        path: PathBuf,
+        /// The build id of the file; empty when it has none.
+        wanted: String,
+        /// The build id that the board told; empty when it told none.
+        running: String,
     },
 
     /// The console did not show in time what was waited for.

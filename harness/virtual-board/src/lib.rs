@@ -32,6 +32,6 @@ mod relay;
 pub mod switch;
 mod tether;
 
-pub use board::{Board, BoardOptions};
+pub use board::{Board, BoardOptions, Serving};
 pub use error::Error;
 pub use network::{Options, VirtualNetwork};

@@ -42,8 +42,8 @@ pub struct Options {
     pub capture: Option<PathBuf>,
 }
 
-/// The network this process is inside of. Dropping it stops boards, switch and relay; the process stays in the
-/// namespace.
+/// The network this process is inside of. Dropping it stops switch and relay and kills boards that still run; the
+/// process stays in the namespace.
 pub struct VirtualNetwork {
     boards: usize,
     // Dropped in this order: first the boards die, then what they talk to.
@@ -102,7 +102,7 @@ impl VirtualNetwork {
     }
 
     /// Starts a board in a place that is free. It is on its way up when this returns:
-    /// [`Board::wait_for_stage`] tells when it serves.
+    /// [`Board::wait_until_serving`] tells when it answers.
     pub fn start_board(&self, board: usize, elf: &Path, options: &BoardOptions) -> Result<Board, Error> {
         self.check(board)?;
         let mut consoles = self.consoles.lock().unwrap_or_else(PoisonError::into_inner);

@@ -306,6 +306,21 @@ fn board() -> Outcome {
     let mut board = network.start_board(0, &elf, &BoardOptions::default())?;
     board.wait_for_stage("address", LONG)?;
     board.kill()?;
+
+    // The firmware has no build id; a board that tells one runs something else.
+    let elf =
+        write_guest("mcp-device boot stage=build id=17f4\nmcp-device boot stage=serving url=http://x/mcp\n")?;
+    let mut board = network.start_board(0, &elf, &BoardOptions::default())?;
+    let other = board.wait_until_serving(LONG).unwrap_err().to_string();
+    assert!(
+        other.contains("board 0 runs build \"17f4\"") && other.contains("is build \"\""),
+        "{other}"
+    );
+    board.kill()?;
+    let elf = write_guest("mcp-device boot stage=serving url=http://x/mcp\n")?;
+    let mut board = network.start_board(0, &elf, &BoardOptions::default())?;
+    assert_eq!(board.wait_until_serving(LONG)?.url, "http://x/mcp");
+    board.kill()?;
     let wrong = BoardOptions {
         qemu_arguments: vec!["-no-such-option".into()],
         ..BoardOptions::default()
