@@ -1,9 +1,7 @@
 //! The board's functions, simulated.
 
-use std::f32::consts::TAU;
-
 use embassy_time::Instant;
-use mcp_device::{Board, Led, ReadError, Stats};
+use mcp_device::{Board, Led, Millis, ReadError, Stats};
 
 use crate::HEAP;
 
@@ -39,15 +37,11 @@ impl Board for Native {
     }
 
     async fn read_sensor(&self, channel: &str) -> Result<f32, ReadError> {
-        match channel {
-            "temperature" => Ok(swing(24.0, 1.5, 600.0)),
-            "supply_voltage" => Ok(swing(3.3, 0.02, 45.0)),
-            _ => Err(ReadError::NotFitted),
-        }
+        mcp_hil_board_simulated::read_sensor(channel, Millis(Instant::now().as_millis()))
     }
 
     fn sensor_fitted(&self, channel: &str) -> bool {
-        matches!(channel, "temperature" | "supply_voltage")
+        mcp_hil_board_simulated::sensor_fitted(channel)
     }
 
     fn set_led(&self, _: Led) {
@@ -65,10 +59,4 @@ impl Board for Native {
     fn entropy(&self) -> u32 {
         getrandom::u32().unwrap_or_else(|error| panic!("the kernel gives no random numbers: {error}"))
     }
-}
-
-/// A value that swings around `mean` by `amplitude` every `period` seconds.
-fn swing(mean: f32, amplitude: f32, period: f32) -> f32 {
-    let seconds = Instant::now().as_micros() as f32 / 1e6;
-    mean + amplitude * (TAU * seconds / period).sin()
 }
