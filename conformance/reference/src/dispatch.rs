@@ -82,8 +82,14 @@ fn respond(server: &Server, era: Era, request: &Request, transport: &Transport<'
     };
     let answer = reply(era, Some(&request.id), &outcome.map(finish));
     match &answer {
-        Reply::Message { text, .. } if text.len() > MAX_ANSWER && request.method == "tools/call" => {
-            reply(era, Some(&request.id), &Ok(finish(tools::too_large(MAX_ANSWER))))
+        Reply::Message { text, .. } if text.len() > MAX_ANSWER => {
+            let outcome = if request.method == "tools/call" {
+                Ok(finish(tools::too_large(MAX_ANSWER)))
+            } else {
+                let message = format!("answer too large: the limit is {MAX_ANSWER} bytes; use a shorter id");
+                Err(Error::new(Kind::TooLarge, message))
+            };
+            reply(era, Some(&request.id), &outcome)
         }
         _ => answer,
     }
@@ -157,7 +163,7 @@ fn reply(era: Era, id: Option<&RequestId>, outcome: &Result<Json, Error>) -> Rep
         Err(error) => match (error.kind, era) {
             (Kind::MethodNotFound, Era::Modern) => StatusCode::NOT_FOUND,
             // A legacy client reads 404 as "session gone".
-            (Kind::MethodNotFound | Kind::InvalidParams, _) => StatusCode::OK,
+            (Kind::MethodNotFound | Kind::InvalidParams | Kind::TooLarge, _) => StatusCode::OK,
             _ => StatusCode::BAD_REQUEST,
         },
     };

@@ -2,6 +2,9 @@
 
 use crate::json::{Json, ReadError};
 
+/// Longest request id, in bytes of JSON: every answer repeats it.
+const MAX_ID: usize = 15360;
+
 /// The id of a request, returned as it was sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum RequestId {
@@ -13,7 +16,7 @@ pub(crate) enum RequestId {
 impl RequestId {
     fn read(value: &Json) -> Option<Self> {
         match value {
-            Json::String(text) => Some(Self::String(text.clone())),
+            Json::String(text) if value.to_string().len() <= MAX_ID => Some(Self::String(text.clone())),
             Json::Number(number) => {
                 let text = number.text();
                 text.parse()
@@ -61,6 +64,8 @@ pub(crate) enum Kind {
     InvalidMeta,
     HeaderMismatch,
     UnsupportedVersion,
+    /// The answer is larger than an answer may be.
+    TooLarge,
 }
 
 impl Kind {
@@ -72,6 +77,7 @@ impl Kind {
             Self::InvalidParams | Self::InvalidMeta => -32602,
             Self::HeaderMismatch => -32020,
             Self::UnsupportedVersion => -32022,
+            Self::TooLarge => -32603,
         }
     }
 }
@@ -135,7 +141,7 @@ impl Message {
             };
         }
         if raw_id.is_some() && id.is_none() {
-            return fail("id must be a string or an integer of at most 64 bits");
+            return fail("id must be a string of at most 15360 bytes or an integer of at most 64 bits");
         }
         let Some(Json::String(method)) = method else {
             return fail("method must be a string");
@@ -227,6 +233,13 @@ mod tests {
             };
             assert_eq!(error.kind.code(), -32600, "{id}");
         }
+    }
+
+    #[test]
+    fn an_id_has_at_most_15360_bytes_of_json() {
+        let message = |len| format!(r#"{{"jsonrpc":"2.0","id":"{}","method":"m"}}"#, "i".repeat(len));
+        assert!(matches!(read(&message(15358)), Ok(Message::Request(_))));
+        assert!(matches!(read(&message(15359)), Err((None, error)) if error.kind.code() == -32600));
     }
 
     #[test]
