@@ -46,7 +46,7 @@ fn mixed_answers_wait_together() {
     assert!((20..=120).contains(&(sent[0].at - asked)));
 }
 
-/// RFC 6762 §6: no record is multicast twice within a second, however often it is asked for; who asks in between is
+/// `mdns/multicast-rate-limit`: no record is multicast twice within a second, however often it is asked for; who asks in between is
 /// answered when the second is over.
 #[test]
 fn a_record_is_multicast_once_a_second() {
