@@ -1,4 +1,4 @@
-//! What a server costs in memory. The figures are those of the README of a chip: a change here is a decision.
+//! What a server costs in memory. The figures are those of the README: a change is a decision.
 
 use mcp_device_net::http::{CONNECTION_BYTES, Connection, Hosts, Server};
 
