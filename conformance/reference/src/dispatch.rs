@@ -3,13 +3,13 @@
 mod legacy;
 mod modern;
 
-use crate::json::Json;
+use crate::json::{Json, quote};
 use crate::jsonrpc::{Error, Kind, Message, Request, RequestId, response};
 use crate::{Server, tools};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use std::sync::atomic::AtomicBool;
 
-/// Largest answer of a tool, as JSON-RPC text in bytes.
+/// Largest answer to a request, as JSON-RPC text in bytes.
 const MAX_ANSWER: usize = 16384;
 
 const SERVER_NAME: &str = "mcp-hil-device";
@@ -75,24 +75,21 @@ fn respond(server: &Server, era: Era, request: &Request, transport: &Transport<'
         Era::Legacy => legacy::answer(server, request, transport),
         Era::Modern => modern::answer(server, request, transport),
     };
-    server.state.count(outcome.is_err());
     let finish = match era {
         Era::Legacy => |result| result,
         Era::Modern => modern::complete,
     };
-    let answer = reply(era, Some(&request.id), &outcome.map(finish));
-    match &answer {
-        Reply::Message { text, .. } if text.len() > MAX_ANSWER => {
-            let outcome = if request.method == "tools/call" {
-                Ok(finish(tools::too_large(MAX_ANSWER)))
-            } else {
-                let message = format!("answer too large: the limit is {MAX_ANSWER} bytes; use a shorter id");
-                Err(Error::new(Kind::TooLarge, message))
-            };
-            reply(era, Some(&request.id), &outcome)
-        }
-        _ => answer,
+    let mut outcome = outcome.map(finish);
+    if response(Some(&request.id), &outcome).len() > MAX_ANSWER {
+        outcome = if outcome.is_ok() && request.method == "tools/call" {
+            Ok(finish(tools::too_large(MAX_ANSWER)))
+        } else {
+            let message = format!("answer too large: the limit is {MAX_ANSWER} bytes; use a shorter id");
+            Err(Error::new(Kind::TooLarge, message))
+        };
     }
+    server.state.count(outcome.is_err());
+    reply(era, Some(&request.id), &outcome)
 }
 
 /// Which era a message belongs to. A legacy version header that this server doesn't have is an error.
@@ -127,7 +124,8 @@ fn era(message: &Message, transport: &Transport<'_>) -> Result<Era, (Option<Requ
                 .collect::<Vec<_>>()
                 .join(", ");
             let message = format!(
-                "unsupported MCP-Protocol-Version: {got}; this server has {}",
+                "unsupported MCP-Protocol-Version {}; this server has {}",
+                quote(&got),
                 supported()
             );
             Err((id.cloned(), Error::new(Kind::InvalidRequest, message)))
@@ -154,7 +152,7 @@ fn server_info() -> Json {
 }
 
 fn method_not_found(method: &str) -> Error {
-    Error::new(Kind::MethodNotFound, format!("no method {}", Json::from(method)))
+    Error::new(Kind::MethodNotFound, format!("no method {}", quote(method)))
 }
 
 fn reply(era: Era, id: Option<&RequestId>, outcome: &Result<Json, Error>) -> Reply {

@@ -34,8 +34,8 @@ pub(crate) enum ReadError {
     TooDeep,
     #[error("more than {MAX_VALUES} values")]
     TooManyValues,
-    #[error("member {0} occurs twice in one object")]
-    Duplicate(Json),
+    #[error("member {} occurs twice in one object", quote(.0))]
+    Duplicate(String),
 }
 
 impl Json {
@@ -163,6 +163,14 @@ impl Serialize for Json {
     }
 }
 
+/// A text of the client's as JSON, cut where it is long: an error must not outgrow the limit by what it quotes.
+pub(crate) fn quote(text: &str) -> String {
+    match text.char_indices().nth(64) {
+        Some((end, _)) => format!("{}…", Json::from(&text[..end])),
+        None => Json::from(text).to_string(),
+    }
+}
+
 /// A number, kept as it was written.
 #[derive(Clone, Debug)]
 pub(crate) struct Number(String);
@@ -266,7 +274,7 @@ impl Reader {
         let mut read: Vec<(String, Json)> = Vec::new();
         for (name, raw) in members.0 {
             if read.iter().any(|(earlier, _)| *earlier == name) {
-                return Err(ReadError::Duplicate(name.into()));
+                return Err(ReadError::Duplicate(name));
             }
             read.push((name, self.value(raw, depth)?));
         }

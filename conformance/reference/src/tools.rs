@@ -5,7 +5,7 @@ mod echo;
 mod led;
 mod sensor;
 
-use crate::json::Json;
+use crate::json::{Json, quote};
 use crate::jsonrpc::{Error, Kind};
 use crate::state::State;
 use crate::validate::Schema;
@@ -124,7 +124,7 @@ pub(crate) fn call(server: &Server, params: &Json) -> Result<Json, Error> {
         return Err(malformed("params.arguments must be an object".into()));
     }
     let tool = server.tools.iter().find(|tool| tool.name == name);
-    let tool = tool.ok_or_else(|| malformed(format!("unknown tool {}", Json::from(name))))?;
+    let tool = tool.ok_or_else(|| malformed(format!("unknown tool {}", quote(name))))?;
     let outcome = match tool.input.check(arguments) {
         Ok(()) => (tool.call)(&server.state, arguments),
         Err(fault) => Outcome::Failed(format!("invalid arguments: {fault}")),

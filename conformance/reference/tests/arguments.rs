@@ -48,6 +48,7 @@ fn refused(tool: &str, arguments: &Value) -> Option<String> {
 fn value() -> impl Strategy<Value = Value> {
     let number = prop_oneof![
         (-2_i64..=104).prop_map(Value::from),
+        select(vec![0, 1, 32, 33, 64, 65, 100, 101]).prop_map(Value::from),
         select(vec![
             json!(1.0),
             json!(32.0),

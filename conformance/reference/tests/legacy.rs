@@ -523,3 +523,45 @@ fn an_answer_may_have_16384_bytes_and_no_more() {
     let golden = json!({ "content": [{ "type": "text", "text": text }], "isError": true });
     assert_eq!(ask(&format!("{just}x")), golden);
 }
+
+#[test]
+fn an_answer_that_is_not_of_a_tool_may_be_too_large_by_its_id() {
+    let server = server();
+    let id = "i".repeat(15_000);
+    let ask = |method: &str| {
+        legacy(
+            &server,
+            200,
+            json!({ "jsonrpc": "2.0", "id": id, "method": method }),
+        )
+    };
+    assert_eq!(error(&ask("tools/list")), (-32603, &json!(id)));
+    assert_eq!(ask("ping")["result"], json!({}));
+    let stats = legacy(&server, 200, call("device_stats", json!({})))["result"]["structuredContent"].clone();
+    assert_eq!(
+        (&stats["requests"], &stats["errors"]),
+        (&json!(2), &json!(1)),
+        "{stats}"
+    );
+}
+
+#[test]
+fn an_error_stays_the_same_however_long_its_cause() {
+    // Escaped twice in an error's text, a quote has four bytes for the two it was sent with.
+    let long = "\"".repeat(7000);
+    assert_eq!(
+        error(&legacy(&server(), 200, legacy_request(1, &long, json!({})))),
+        (-32601, &json!(1))
+    );
+    assert_eq!(
+        error(&legacy(&server(), 200, call(&long, json!({})))),
+        (-32602, &json!(1))
+    );
+    let (status, answer) = post(
+        &server(),
+        format!(r#"{{"{}":1,"{0}":2}}"#, "\\\"".repeat(3000)),
+        &[],
+    );
+    assert_eq!((status, error(&answer)), (400, (-32600, &Value::Null)));
+    assert!(answer.to_string().len() < 1000, "{answer}");
+}

@@ -3,7 +3,7 @@
 use super::{
     INSTRUCTIONS, META_VERSION, MODERN, Transport, capabilities, method_not_found, server_info, supported,
 };
-use crate::json::Json;
+use crate::json::{Json, quote};
 use crate::jsonrpc::{Error, Kind, Request};
 use crate::{Server, tools};
 use axum::http::HeaderMap;
@@ -21,7 +21,7 @@ pub(super) fn answer(server: &Server, request: &Request, transport: &Transport<'
     }
     if version != MODERN {
         let data = Json::object([("supported", supported()), ("requested", version.into())]);
-        let message = format!("unsupported protocol version {}", Json::from(version));
+        let message = format!("unsupported protocol version {}", quote(version));
         return Err(Error {
             kind: Kind::UnsupportedVersion,
             message,
@@ -107,7 +107,7 @@ fn check_header(headers: &HeaderMap, name: &str, body: Option<&str>) -> Result<(
     if value.as_deref() == body {
         return Ok(());
     }
-    let show = |text: Option<&str>| text.map_or("nothing".to_owned(), |text| Json::from(text).to_string());
+    let show = |text: Option<&str>| text.map_or("nothing".to_owned(), quote);
     Err(mismatch(format!(
         "says {}, the body says {}",
         show(value.as_deref()),
