@@ -20,12 +20,15 @@ pub(crate) enum Command {
     Replay(Replay),
     /// Run the strict reference server
     Reference(Reference),
+    /// Start boards in QEMU on a network of their own, and run a command there
+    #[cfg(target_os = "linux")]
+    Virtual(Virtual),
 }
 
 #[derive(Debug, Parser)]
 #[command(after_help = exit::TABLE, after_long_help = format!("{}\n\n{}", targets::help(), exit::TABLE))]
 pub(crate) struct Replay {
-    /// What to talk to: an http:// URL, native, reference, or stdio:COMMAND
+    /// What to talk to: an http:// URL, native, virtual, reference, or stdio:COMMAND
     #[arg(value_name = "TARGET", long_help = format!("What to talk to\n\n{}", targets::help()))]
     pub target: String,
     /// Transcripts, or folders of them; without any, those that are built in
@@ -70,6 +73,32 @@ pub(crate) struct Reference {
     /// Serve on standard input and output instead
     #[arg(long, conflicts_with = "port")]
     pub stdio: bool,
+}
+
+#[cfg(target_os = "linux")]
+#[derive(Debug, Parser)]
+pub(crate) struct Virtual {
+    /// How many boards
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub boards: usize,
+    /// Firmware of all boards, an ELF file; without it the checkout's, which must be built
+    #[arg(long, value_name = "FILE")]
+    pub firmware: Option<PathBuf>,
+    /// What the boards' cables do to frames once all boards serve, as loss=10%,delay=20ms,duplicate=1%,reorder=5%
+    #[arg(long, value_name = "WHAT", default_value = "", hide_default_value = true)]
+    pub impair: mcp_hil_virtual_board::impairment::Impairment,
+    /// Repeats the chances of --impair from run to run
+    #[arg(long, value_name = "N", default_value = "0")]
+    pub seed: u64,
+    /// Capture all frames, as pcapng
+    #[arg(long, value_name = "FILE")]
+    pub pcap: Option<PathBuf>,
+    /// Write the consoles to board-N.log in this folder
+    #[arg(long, value_name = "FOLDER")]
+    pub logs: Option<PathBuf>,
+    /// Run this inside and end with it; without it the boards stay until Ctrl-C
+    #[arg(last = true)]
+    pub command: Vec<std::ffi::OsString>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -6,6 +6,8 @@ mod output;
 mod reference;
 mod replay;
 pub mod targets;
+#[cfg(target_os = "linux")]
+mod virtual_;
 
 pub use args::Args;
 pub use exit::Exit;
@@ -21,6 +23,8 @@ pub fn run(args: Args) -> Exit {
         match args.command {
             args::Command::Replay(replay) => replay::run(replay).await,
             args::Command::Reference(reference) => reference::run(reference).await,
+            #[cfg(target_os = "linux")]
+            args::Command::Virtual(args) => virtual_::run(&args),
         }
     });
     // a task that still reads a pipe must not keep the process

@@ -10,25 +10,34 @@ use nix::unistd::{Gid, Uid};
 
 use crate::Error;
 
+/// Which kind of namespaces was entered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Entered {
+    /// A network namespace alone.
+    Network,
+    /// A user namespace and a network namespace in it.
+    UserAndNetwork,
+}
+
 /// Moves this process into a new network namespace, and into a new user namespace when it may not make the
 /// first without. In the user namespace the user is root.
 ///
 /// # Errors
 /// [`Error::Threads`] when other threads exist; they would stay outside. [`Error::Namespace`] when the kernel
 /// refuses, with what to change.
-pub fn enter() -> Result<(), Error> {
+pub fn enter() -> Result<Entered, Error> {
     let threads = thread_count().map_err(Error::io("read /proc/self/status"))?;
     if threads != 1 {
         return Err(Error::Threads { threads });
     }
     match unshare(CloneFlags::CLONE_NEWNET) {
-        Ok(()) => Ok(()),
+        Ok(()) => Ok(Entered::Network),
         Err(Errno::EPERM) => enter_as_user(),
         Err(errno) => Err(refused("make a network namespace", errno.into(), &Limits::read())),
     }
 }
 
-fn enter_as_user() -> Result<(), Error> {
+fn enter_as_user() -> Result<Entered, Error> {
     let (uid, gid) = (Uid::current(), Gid::current());
     // Inside, the limits of the new namespace would be read.
     let limits = Limits::read();
@@ -43,7 +52,7 @@ fn enter_as_user() -> Result<(), Error> {
         fs::write(file, content)
             .map_err(|source| refused("become root in the user namespace", source, &limits))?;
     }
-    Ok(())
+    Ok(Entered::UserAndNetwork)
 }
 
 fn thread_count() -> io::Result<usize> {

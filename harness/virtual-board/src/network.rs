@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::path::{Path, PathBuf};
-use std::process::ExitStatus;
+use std::process::{self, ExitStatus};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::board::{Board, BoardOptions, Wire};
@@ -11,11 +11,12 @@ use crate::capture::Capture;
 use crate::console::Console;
 use crate::fabric::{End, Fabric};
 use crate::impairment::Impairment;
+use crate::namespace::{self, Entered};
 use crate::plan::{MAX_BOARDS, board_address};
 use crate::relay::{self, Relay};
 use crate::switch::{Counters, PortId, Switch};
 use crate::tether::{Tether, require};
-use crate::{Error, dhcp, host, namespace};
+use crate::{Error, dhcp, host};
 
 /// TCP port of a board's MCP endpoint.
 pub const MCP_PORT: u16 = 18791;
@@ -46,6 +47,7 @@ pub struct Options {
 /// process stays in the namespace.
 pub struct VirtualNetwork {
     boards: usize,
+    entered: Entered,
     // Dropped in this order: first the boards die, then what they talk to.
     tether: Tether,
     relay: Arc<Relay>,
@@ -70,7 +72,7 @@ impl VirtualNetwork {
         }
         let capture = options.capture.as_deref().map(Capture::create).transpose()?;
         let listeners = relay::listen(boards)?;
-        namespace::enter()?;
+        let entered = namespace::enter()?;
 
         let tap = host::open()?;
         let mut switch = Switch::new(options.seed);
@@ -89,6 +91,7 @@ impl VirtualNetwork {
         let consoles = Mutex::new(vec![None; boards]);
         Ok(VirtualNetwork {
             boards,
+            entered,
             tether: Tether::start()?,
             relay,
             fabric,
@@ -159,6 +162,15 @@ impl VirtualNetwork {
     /// Why the capture ended early, once; none when all is well.
     pub fn capture_error(&self) -> Option<Error> {
         self.fabric.capture_error()
+    }
+
+    /// The beginning of a command line that runs the rest of it inside, for another shell of the same user.
+    pub fn inside_command(&self) -> String {
+        let user = match self.entered {
+            Entered::Network => "",
+            Entered::UserAndNetwork => " --user --preserve-credentials",
+        };
+        format!("nsenter --target {}{user} --net", process::id())
     }
 
     /// Runs a program inside, on this process's terminal, until it ends. Whatever it started ends with it, and with

@@ -4,6 +4,8 @@ mod http;
 mod native;
 mod reference;
 mod stdio;
+#[cfg(target_os = "linux")]
+pub(crate) mod virtual_;
 
 pub use reference::ReferenceServer;
 
@@ -13,7 +15,14 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::pin::Pin;
 
-const KINDS: &[Kind] = &[http::KIND, native::KIND, reference::KIND, stdio::KIND];
+const KINDS: &[Kind] = &[
+    http::KIND,
+    native::KIND,
+    reference::KIND,
+    stdio::KIND,
+    #[cfg(target_os = "linux")]
+    virtual_::KIND,
+];
 
 /// A way to name a target.
 struct Kind {
