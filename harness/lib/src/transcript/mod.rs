@@ -201,3 +201,133 @@ impl Transcript {
         self.handshake && self.revision.era() == Era::Legacy
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// A transcript with this step.
+    fn with(step: &Value) -> String {
+        json!({"title": "t", "about": "a", "revision": "2025-11-25", "steps": [step]}).to_string()
+    }
+
+    fn error(text: &str) -> String {
+        Transcript::parse("folder/bad.json", text)
+            .unwrap_err()
+            .to_string()
+    }
+
+    fn error_in(step: Value) -> String {
+        error(&with(&step))
+    }
+
+    #[test]
+    fn every_built_in_transcript_is_read() {
+        let transcripts = embedded().unwrap();
+        assert!(transcripts.len() > 100, "{}", transcripts.len());
+    }
+
+    #[test]
+    fn a_bad_file_is_named_with_the_place() {
+        assert_eq!(
+            error("{\n \"title\": \"x\",\n}"),
+            "folder/bad.json: trailing comma at line 3 column 1; fixtures/README.md tells the format"
+        );
+        let text = with(&json!({"name": "s", "send": {"mesage": {}}, "expect": {}}));
+        assert!(
+            error(&text).starts_with("folder/bad.json: /steps/0/send/mesage: unknown field `mesage`"),
+            "{}",
+            error(&text)
+        );
+        assert!(
+            error(&format!("{} x", with(&json!({"name": "w", "wait_ms": 1}))))
+                .contains("trailing characters")
+        );
+    }
+
+    #[test]
+    fn what_can_not_be_is_named_with_its_pointer() {
+        let send = json!({"message": {}});
+        let cases = [
+            (
+                json!({"name": "s", "send": send}),
+                "/steps/0: a step is send with expect",
+            ),
+            (
+                json!({"name": "s", "send": {}, "expect": {"status": 200}}),
+                "/steps/0/send: give exactly one of message",
+            ),
+            (
+                json!({"name": "s", "send": send, "expect": {}}),
+                "/steps/0/expect: nothing is expected here",
+            ),
+            (
+                json!({"name": "s", "send": send, "expect": [{"status": 200}]}),
+                "/steps/0/expect: a list of answers goes with raw",
+            ),
+            (
+                json!({"name": "s", "send": send, "expect": {"closed": true}}),
+                "/steps/0: closed goes with raw only",
+            ),
+            (
+                json!({"name": "s", "send": {"message": {"a": {"$use": "x"}}}, "expect": {"status": 1}}),
+                "/steps/0/send/message/a: no earlier step captures",
+            ),
+            (
+                json!({"name": "s", "send": send, "expect": {"message": {"$regex": "("}}}),
+                "/steps/0/expect/message/$regex: regex parse error",
+            ),
+            (
+                json!({"name": "s", "send": send, "expect": {"message": {"$schema": {"type": 1}}}}),
+                "/steps/0/expect/message/$schema: ",
+            ),
+            (
+                json!({"name": "s", "send": {"body_base64": "?"}, "expect": {"status": 1}}),
+                "/steps/0/send/body_base64: not Base64",
+            ),
+            (
+                json!({"name": "s", "send": {"message": {}, "headers": {"A\nB": "x"}}, "expect": {"status": 1}}),
+                "/steps/0/send/headers/A\nB: give a string",
+            ),
+            (
+                json!({"name": "s", "send": {"raw": [7]}, "expect": {"status": 1}}),
+                "/steps/0/send/raw/0: give a string",
+            ),
+            (
+                json!({"name": "s", "together": [{"send": send, "expect": {"status": 1}}]}),
+                "/steps/0: a step is",
+            ),
+        ];
+        for (step, problem) in cases {
+            let error = error_in(step);
+            assert!(error.contains(problem), "{error}\nhas no {problem}");
+        }
+        let beyond = r#"{"name": "s", "send": {"message": {}}, "expect": {"message": 18446744073709551617}}"#;
+        assert!(error_in(serde_json::from_str(beyond).unwrap()).contains("beyond 64 bits"));
+    }
+
+    #[test]
+    fn a_capture_is_known_to_later_steps_only() {
+        let capture = json!({"name": "a", "send": {"message": {}}, "expect": {"message": {"$capture": "x"}}});
+        let using = json!({"name": "b", "send": {"message": "${x}"}, "expect": {"message": {"$use": "x"}}});
+        let text = |steps: Value| {
+            json!({"title": "t", "about": "a", "revision": "2025-11-25", "steps": steps}).to_string()
+        };
+        assert!(Transcript::parse("t.json", &text(json!([capture, using]))).is_ok());
+        assert!(Transcript::parse("t.json", &text(json!([using, capture]))).is_err());
+    }
+
+    #[test]
+    fn the_modern_revision_has_no_handshake() {
+        let mut transcript: Value = serde_json::from_str(&with(&json!({"name": "w", "wait_ms": 1}))).unwrap();
+        transcript["revision"] = json!("2026-07-28");
+        assert!(
+            !Transcript::parse("t.json", &transcript.to_string())
+                .unwrap()
+                .opens_with_handshake()
+        );
+        transcript["handshake"] = json!(false);
+        assert!(error(&transcript.to_string()).contains("/handshake"));
+    }
+}

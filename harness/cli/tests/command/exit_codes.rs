@@ -1,0 +1,125 @@
+//! Every exit code of `replay`, on purpose.
+
+use crate::run::{File, command, finish, ping, run};
+use crate::server::{mcp, pong, request, serve};
+use serde_json::json;
+use std::io::{BufReader, Write as _};
+
+#[test]
+fn zero_when_everything_passes() {
+    let ran = run(&["replay", "reference", "--filter", "2025-11-25/tools-list-pages"]);
+    ran.ended(0, "pass  2025-11-25/tools-list-pages")
+        .ended(0, "reference: 1 passed, 0 failed, 0 skipped");
+    assert_eq!(ran.stderr, "");
+}
+
+#[test]
+fn one_when_something_fails() {
+    let mut transcript = ping();
+    transcript["steps"][0]["expect"]["message"]["result"] = json!({"no": "such"});
+    let file = File::new(&transcript);
+    run(&["replay", "reference", file.path()]).ended(1, "/result/no: expected \"such\", got nothing");
+}
+
+#[test]
+fn two_for_a_transcript_that_is_not_json() {
+    let file = File::with_text("{\n  \"title\": ");
+    run(&["replay", "reference", file.path()])
+        .ended(2, "one.json")
+        .ended(2, "line 2 column 11");
+}
+
+#[test]
+fn two_for_a_transcript_with_a_fault_inside() {
+    let mut transcript = ping();
+    transcript["steps"][0]["expect"]["message"]["id"] = json!({"$regexp": "x"});
+    let file = File::new(&transcript);
+    run(&["replay", "reference", file.path()]).ended(2, "/steps/0/expect/message/id: no matcher \"$regexp\"");
+}
+
+#[test]
+fn two_for_files_and_targets_that_are_not_there() {
+    run(&["replay", "reference", "/no/such/file.json"]).ended(2, "/no/such/file.json: No such file");
+    run(&["replay", "telnet://x"]).ended(2, "not a plain http URL");
+    run(&["replay", "nowhere"]).ended(2, "\"nowhere\" is no target");
+    run(&["replay", "stdio:"]).ended(2, "name a program");
+    run(&["replay", "native", "--firmware", "/no/such/file"]).ended(2, "there is no such file");
+    run(&["replay", "reference", "--revision", "2024-01-01"]).ended(2, "no revision \"2024-01-01\"");
+    run(&["replay", "reference", "--deadline-factor", "0"]).ended(2, "a number from 0.01 to 1000");
+    run(&["replay", "reference", "--json", "/no/such/folder/x"]).ended(2, "can't be written");
+}
+
+#[test]
+fn two_for_native_outside_a_checkout() {
+    let folder = tempfile::tempdir().unwrap();
+    let child = command(&["replay", "native"])
+        .current_dir(folder.path())
+        .spawn()
+        .unwrap();
+    finish(child).ended(2, "give a firmware with --firmware FILE");
+}
+
+#[test]
+fn three_when_nobody_is_there() {
+    let free = std::net::TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    let file = File::ping();
+    run(&["replay", &format!("http://{free}/mcp"), file.path()]).ended(3, "Connection refused");
+    run(&["replay", "stdio:no-such-program", file.path()]).ended(3, "no program of this name in PATH");
+    run(&["replay", &format!("stdio:{}", file.path()), file.path()]).ended(3, "may not be run");
+}
+
+#[test]
+fn three_for_a_firmware_that_is_none() {
+    let file = File::ping();
+    run(&["replay", "native", "--firmware", file.path()]).ended(3, "can't be read");
+    run(&["replay", "native", "--firmware", "/bin/true"]).ended(3, "did not say that it serves");
+}
+
+#[test]
+fn three_for_the_transport_of_2024() {
+    let url = serve(|stream| {
+        let mut writer = stream.try_clone().unwrap();
+        let mut reader = BufReader::new(stream);
+        let Some((method, _)) = request(&mut reader) else {
+            return;
+        };
+        let text = if method == "get" {
+            "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\nevent: endpoint\ndata: /messages\n\n"
+        } else {
+            "HTTP/1.1 405 Method Not Allowed\r\nContent-Length: 0\r\n\r\n"
+        };
+        let _ = writer.write_all(text.as_bytes());
+        request(&mut reader);
+    });
+    let file = File::ping();
+    run(&["replay", &url, file.path(), "--deadline-factor", "0.1"])
+        .ended(3, "HTTP+SSE transport of 2024-11-05");
+}
+
+#[test]
+fn four_when_nothing_ran() {
+    run(&["replay", "reference", "--filter", "no such transcript"]).ended(4, "no transcript is chosen");
+    let mut transcript = ping();
+    transcript["needs"] = json!({"contract": "other/1"});
+    let file = File::new(&transcript);
+    run(&["replay", &mcp(pong), file.path()]).ended(4, "skip  2025-11-25/one: needs contract other/1");
+    transcript["needs"] = json!({"tools": ["echo"]});
+    let file = File::new(&transcript);
+    let url = mcp(|message| json!({"jsonrpc": "2.0", "id": message["id"], "result": {"tools": []}}));
+    run(&["replay", &url, file.path()]).ended(4, "the target has no tool \"echo\"");
+    let mut transcript = ping();
+    transcript["revision"] = json!("2026-07-28");
+    let file = File::new(&transcript);
+    run(&["replay", &mcp(pong), file.path()]).ended(4, "the target does not speak 2026-07-28");
+}
+
+#[test]
+fn help_tells_the_codes_and_the_targets() {
+    let ran = run(&["replay", "--help"]);
+    ran.ended(0, "Exit codes:")
+        .ended(0, "4  nothing ran")
+        .ended(0, "stdio:COMMAND");
+}

@@ -1,0 +1,10 @@
+//! Runs the real command against good and hostile targets and looks at exit code and text.
+#![allow(missing_docs, clippy::unwrap_used, clippy::panic)] // a test may panic, also in its helpers
+
+mod hostile;
+mod run;
+mod server;
+
+mod exit_codes;
+mod processes;
+mod reports;
