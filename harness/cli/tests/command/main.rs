@@ -8,3 +8,4 @@ mod server;
 mod exit_codes;
 mod processes;
 mod reports;
+mod steps;

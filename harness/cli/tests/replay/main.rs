@@ -74,9 +74,10 @@ fn trials(transcripts: &[Arc<Transcript>], bench: &Arc<Bench>) -> Vec<Trial> {
         }));
     }
     for round in 1..=rounds() {
-        let mut pairs: Vec<_> = KINDS
+        // by transcript, so that threads find targets that are free
+        let mut pairs: Vec<_> = transcripts
             .iter()
-            .flat_map(|kind| transcripts.iter().map(move |transcript| (kind, transcript)))
+            .flat_map(|transcript| KINDS.iter().map(move |kind| (kind, transcript)))
             .filter(|(kind, transcript)| kind.can_play(transcript))
             .collect();
         shuffle(&mut pairs);

@@ -25,7 +25,7 @@ pub struct Kind {
     start: fn(&Handle) -> Result<Up, String>,
 }
 
-/// Every kind; the reference first, so that its snapshots are there for the others.
+/// Every kind.
 pub const KINDS: &[Kind] = &[
     Kind {
         name: "reference",
