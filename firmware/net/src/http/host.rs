@@ -1,20 +1,39 @@
 //! Which hosts and origins a request may name. Without this any web page could reach the device through a name of
 //! its own that resolves to the device's address (DNS rebinding).
 
+use core::cell::Cell;
 use core::net::{Ipv4Addr, Ipv6Addr};
 
 use super::fault::Fault;
+use crate::mdns::Label;
 
 /// The names a device answers to, besides IP literals and `localhost`.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Hosts<'a> {
     names: &'a [&'a str],
+    announced: Cell<Option<Label>>,
 }
 
 impl<'a> Hosts<'a> {
     /// `names` are whole host names such as `board.local`, without port; letter case doesn't matter.
     pub const fn new(names: &'a [&'a str]) -> Self {
-        Self { names }
+        let announced = Cell::new(None);
+        Self { names, announced }
+    }
+
+    /// The device is now announced over mDNS as the host `name` in `local`, which it answers to besides, and no longer to
+    /// the name that it was announced by before.
+    pub fn announce(&self, name: Label) {
+        self.announced.set(Some(name));
+    }
+
+    fn is_announced(&self, name: &str) -> bool {
+        let ours = self.announced.get();
+        ours.is_some_and(|ours| {
+            name.rsplit_once('.').is_some_and(|(host, domain)| {
+                host.eq_ignore_ascii_case(ours.as_str()) && domain.eq_ignore_ascii_case("local")
+            })
+        })
     }
 
     /// Judges the value of `Host`, or the authority of a target in absolute form.
@@ -24,7 +43,7 @@ impl<'a> Hosts<'a> {
             Host::V4(_) | Host::V6(_) => true,
             Host::Name(name) => {
                 let known = core::iter::once(&"localhost").chain(self.names);
-                known.into_iter().any(|n| n.eq_ignore_ascii_case(name))
+                known.into_iter().any(|n| n.eq_ignore_ascii_case(name)) || self.is_announced(name)
             }
         };
         if allowed {
@@ -102,5 +121,34 @@ impl<'a> Authority<'a> {
             return false;
         };
         self.host == other.host && self.port.unwrap_or(default) == other.port.unwrap_or(default)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_announced_name_follows_a_renaming() {
+        let hosts = Hosts::new(&["board.example"]);
+        let allowed = |name: &str| hosts.check(name.as_bytes()).map(drop);
+        assert_eq!(allowed("board.local"), Err(Fault::HostForbidden));
+
+        hosts.announce(Label::host("board").unwrap());
+        for name in ["board.local", "Board.LOCAL.:18791", "board.example"] {
+            assert_eq!(allowed(name), Ok(()), "{name}");
+        }
+        for name in ["board", "board.locale", "a.board.local", "board-2.local"] {
+            assert_eq!(allowed(name), Err(Fault::HostForbidden), "{name}");
+        }
+
+        hosts.announce(Label::host("board-2").unwrap());
+        assert_eq!(allowed("board-2.local"), Ok(()));
+        assert_eq!(
+            allowed("board.local"),
+            Err(Fault::HostForbidden),
+            "it is another's"
+        );
+        assert_eq!(allowed("board.example"), Ok(()));
     }
 }

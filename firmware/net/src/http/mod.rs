@@ -6,7 +6,8 @@
 //! [`Handler`].
 //!
 //! What the edge promises: every request is answered, also a malformed one; nothing waits without a deadline; and
-//! there is always room for the next connection, at the cost of the oldest one that has nothing to lose.
+//! there is always room for the next connection, at the cost of the oldest one that has nothing to lose, or of one whose
+//! client does not take its answer.
 //!
 //! # Memory
 //! A [`Connection`] takes [`CONNECTION_BYTES`] and a little; heads and small bodies live there. A body that doesn't fit
@@ -29,7 +30,7 @@ pub use connection::{Action, Connection};
 pub use fault::Fault;
 pub use head::HeaderSlots;
 pub use host::Hosts;
-pub use policy::{Phase, Table, Verdict};
+pub use policy::{Buffer, Phase, Table, Verdict};
 pub use server::{CONSTANT_MAX, Handler, Seat, Server, Shared};
 
 /// Longest request head in bytes, from the method to the empty line.
@@ -70,6 +71,8 @@ pub const YIELD_LINGER: Duration = Duration::from_millis(250);
 pub const BUFFER_WAIT: Duration = Duration::from_secs(6);
 /// How long a connection may be idle, or a request half sent, before another one may take its place.
 pub const GRACE: Duration = Duration::from_millis(100);
+/// How long a client may take nothing of its answer while another request waits for the answer's buffer.
+pub const STALL: Duration = Duration::from_millis(300);
 
 /// `time` past `now`.
 fn after(now: mcp_device::Millis, time: Duration) -> mcp_device::Millis {

@@ -14,7 +14,7 @@ use embedded_io_async::{Read, Write};
 use mcp_device::{Board, Device, Millis, Request, Response};
 
 use super::fault::Fault;
-use super::policy::{Phase, Table, Verdict};
+use super::policy::{Buffer, Phase, Table, Verdict};
 use super::pool::{Lease, Pool};
 use super::{
     ANSWER_DEADLINE, ANSWER_MAX, BODY_MAX, BUFFER_WAIT, CONNECTION_BYTES, HEAD_ROOM, MAX_HEADERS,
@@ -177,23 +177,27 @@ struct Worker<'s, 'b, H, const C: usize, const B: usize, const A: usize> {
 }
 
 type Body<'p, 'b, const C: usize> = Lease<'p, 'b, BODY_MAX, C>;
+type Answer<'p, 'b, const C: usize> = Lease<'p, 'b, ANSWER_BYTES, C>;
 
 /// The connection can't be used any more.
 struct Broken;
 
-/// A request that waits for a body buffer, until dropped: the wait may be given up.
-struct Waiting<'s, 'b, const C: usize, const B: usize, const A: usize>(&'s Shared<'b, C, B, A>);
+/// A request that waits for a buffer, until dropped: the wait may be given up.
+struct Waiting<'s, 'b, const C: usize, const B: usize, const A: usize> {
+    shared: &'s Shared<'b, C, B, A>,
+    buffer: Buffer,
+}
 
 impl<'s, 'b, const C: usize, const B: usize, const A: usize> Waiting<'s, 'b, C, B, A> {
-    fn new(shared: &'s Shared<'b, C, B, A>) -> Self {
-        shared.update(Table::wait);
-        Self(shared)
+    fn new(shared: &'s Shared<'b, C, B, A>, buffer: Buffer) -> Self {
+        shared.update(|table| table.wait(buffer));
+        Self { shared, buffer }
     }
 }
 
 impl<const C: usize, const B: usize, const A: usize> Drop for Waiting<'_, '_, C, B, A> {
     fn drop(&mut self) {
-        self.0.update(Table::waited);
+        self.shared.update(|table| table.waited(self.buffer));
     }
 }
 
@@ -204,6 +208,7 @@ impl<'s, 'b, H: Handler, const C: usize, const B: usize, const A: usize> Worker<
                 Ok((_, mut socket)) => {
                     connection.open(now());
                     let served = self.serve(&mut connection, &mut socket).await;
+                    self.enter(Phase::Closing, false);
                     if served.is_err() || !connection.is_ended() {
                         let _ = with_timeout(ticks(CLOSE_DEADLINE), socket.abort()).await;
                     }
@@ -236,7 +241,7 @@ impl<'s, 'b, H: Handler, const C: usize, const B: usize, const A: usize> Worker<
                     Either::Second(()) => connection.evict(),
                 },
                 Action::Send => {
-                    send(socket, connection.output()).await?;
+                    self.send(socket, connection.output()).await?;
                     connection.sent();
                 }
                 Action::Handle => {
@@ -286,8 +291,16 @@ impl<'s, 'b, H: Handler, const C: usize, const B: usize, const A: usize> Worker<
         if let Some(buffer) = self.shared.bodies.try_lend() {
             return Some(buffer);
         }
-        let _waiting = Waiting::new(self.shared);
+        let _waiting = Waiting::new(self.shared, Buffer::Body);
         self.shared.bodies.lend(BUFFER_WAIT).await
+    }
+
+    async fn answer_buffer(&self) -> Option<Answer<'s, 'b, C>> {
+        if let Some(buffer) = self.shared.answers.try_lend() {
+            return Some(buffer);
+        }
+        let _waiting = Waiting::new(self.shared, Buffer::Answer);
+        self.shared.answers.lend(BUFFER_WAIT).await
     }
 
     async fn answer<T: Write>(
@@ -296,18 +309,44 @@ impl<'s, 'b, H: Handler, const C: usize, const B: usize, const A: usize> Worker<
         body: Option<&Body<'_, '_, C>>,
         socket: &mut T,
     ) -> Result<(), Broken> {
-        let Some(mut buffer) = self.shared.answers.lend(BUFFER_WAIT).await else {
+        let Some(mut buffer) = self.answer_buffer().await else {
             connection.refuse(Fault::NoBuffer);
             return Ok(());
         };
         match self.make_answer(connection, body, &mut buffer).await {
             Ok((from, to)) => {
-                send(socket, buffer.get(from..to).unwrap_or_default()).await?;
+                self.send(socket, buffer.get(from..to).unwrap_or_default())
+                    .await?;
                 connection.answered(now());
             }
             Err(fault) => connection.refuse(fault),
         }
         Ok(())
+    }
+
+    /// Sends all of `bytes`, if the client takes them in time and need not make room meanwhile.
+    async fn send<T: Write>(&self, socket: &mut T, mut bytes: &[u8]) -> Result<(), Broken> {
+        let mut deadline = Timer::after(ticks(WRITE_DEADLINE));
+        while !bytes.is_empty() {
+            self.taken();
+            // No flush: it may wait for the acknowledgement, and closing does that anyway.
+            match select3(socket.write(bytes), &mut deadline, self.leave().wait()).await {
+                Either3::First(Ok(count @ 1..)) => bytes = bytes.get(count..).unwrap_or_default(),
+                _ => return Err(Broken),
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells the others that the client takes its answer.
+    fn taken(&self) {
+        let mut table = self.shared.table.borrow_mut();
+        if table.taken(self.index, now()) {
+            self.shared.changed.signal(());
+        }
+        if !table.is_leaving(self.index) {
+            self.leave().reset();
+        }
     }
 
     /// Has the device answer, and puts the head in front of the body, so that both leave in one piece. Gives the range
@@ -341,14 +380,6 @@ impl<'s, 'b, H: Handler, const C: usize, const B: usize, const A: usize> Worker<
         let from = start - head.len();
         buffer[from..start].copy_from_slice(head.as_bytes());
         Ok((from, if has_body { start + length } else { start }))
-    }
-}
-
-async fn send<T: Write>(socket: &mut T, bytes: &[u8]) -> Result<(), Broken> {
-    // No flush: it may wait for the acknowledgement, and closing does that anyway.
-    match with_timeout(ticks(WRITE_DEADLINE), socket.write_all(bytes)).await {
-        Ok(Ok(())) => Ok(()),
-        _ => Err(Broken),
     }
 }
 

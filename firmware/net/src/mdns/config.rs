@@ -202,4 +202,9 @@ impl Config {
             txt,
         })
     }
+
+    /// TCP port of the service.
+    pub fn port(&self) -> u16 {
+        self.port.get()
+    }
 }

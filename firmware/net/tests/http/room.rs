@@ -2,7 +2,7 @@
 
 use mcp_device::Millis;
 use mcp_device_net::http::Verdict::{Later, Leave, Settled};
-use mcp_device_net::http::{GRACE, Phase, Table, Verdict};
+use mcp_device_net::http::{Buffer, GRACE, Phase, STALL, Table, Verdict};
 use proptest::prelude::*;
 
 const AT: Millis = Millis(10_000);
@@ -97,21 +97,89 @@ fn the_oldest_half_sent_body_yields_its_buffer_to_each_that_waits() {
     table.set(2, Phase::Sending, false, Millis(0));
     table.set(3, Phase::Busy, true, Millis(0));
     assert_eq!(all(&mut table), [Settled], "nobody waits");
-    table.wait();
+    table.wait(Buffer::Body);
     assert_eq!(all(&mut table), [Leave(1), Settled]);
-    table.wait();
+    table.wait(Buffer::Body);
     assert_eq!(all(&mut table), [Leave(0), Settled]);
-    table.wait();
+    table.wait(Buffer::Body);
     assert_eq!(
         all(&mut table),
         [Settled],
         "who is being answered keeps its buffer"
     );
     table.set(1, Phase::Closing, false, AT);
-    table.waited();
+    table.waited(Buffer::Body);
     table.set(2, Phase::Sending, true, AT);
     let later = Millis(AT.0 + 100);
     assert_eq!(table.settle(later), Leave(2), "a new holder is the next");
+}
+
+/// A table in which the clients of these connections have taken nothing of their answers since then; another answer is
+/// being made.
+fn sending(untaken: &[u64]) -> Table<8> {
+    let mut table = Table::new();
+    for (index, since) in untaken.iter().enumerate() {
+        table.set(index, Phase::Busy, false, Millis(0));
+        table.taken(index, Millis(*since));
+    }
+    table.set(untaken.len(), Phase::Busy, false, Millis(0));
+    table
+}
+
+/// `STALL` in milliseconds.
+const PATIENCE: u64 = 300;
+
+#[test]
+fn a_client_that_takes_nothing_yields_its_buffer_to_each_that_waits() {
+    assert_eq!(STALL.as_millis(), PATIENCE.into());
+    let mut table = sending(&[20, 10]);
+    assert_eq!(all(&mut table), [Settled], "nobody waits");
+    table.wait(Buffer::Body);
+    assert_eq!(all(&mut table), [Settled], "a body buffer is another matter");
+    table.wait(Buffer::Answer);
+    assert_eq!(all(&mut table), [Leave(1), Settled]);
+    table.wait(Buffer::Answer);
+    assert_eq!(all(&mut table), [Leave(0), Settled]);
+    table.wait(Buffer::Answer);
+    assert_eq!(
+        all(&mut table),
+        [Settled],
+        "an answer that is being made is not disturbed"
+    );
+}
+
+#[test]
+fn a_client_that_takes_some_of_its_answer_stays() {
+    let mut table = sending(&[AT.0 - PATIENCE + 1]);
+    table.wait(Buffer::Answer);
+    assert_eq!(table.settle(AT), Later(Millis(AT.0 + 1)));
+    table.taken(0, AT);
+    assert_eq!(table.settle(Millis(AT.0 + 1)), Later(Millis(AT.0 + PATIENCE)));
+    // Told to go, it took some at the last moment; then all.
+    let end = Millis(AT.0 + PATIENCE);
+    assert_eq!(table.settle(end), Leave(0));
+    assert!(table.taken(0, end), "who must go is to be decided anew");
+    assert!(!table.is_leaving(0));
+    let end = Millis(end.0 + PATIENCE);
+    assert_eq!(table.settle(end), Leave(0));
+    assert!(
+        table.set(0, Phase::Busy, false, end),
+        "it is busy with its next request"
+    );
+    assert!(!table.is_leaving(0));
+    assert_eq!(table.settle(Millis(end.0 + 10_000)), Settled);
+}
+
+#[test]
+fn who_has_gone_has_yielded() {
+    let mut table = sending(&[10, 20]);
+    table.wait(Buffer::Answer);
+    table.wait(Buffer::Answer);
+    assert_eq!(table.settle(AT), Leave(0));
+    // Its buffer is free and one of the two has it, before the connection is closed.
+    table.set(0, Phase::Closing, false, AT);
+    table.waited(Buffer::Answer);
+    assert_eq!(table.settle(AT), Leave(1), "for the other");
 }
 
 #[test]
