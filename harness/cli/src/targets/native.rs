@@ -1,6 +1,7 @@
 //! `native`
 
 use super::{Kind, Open, OpenError, Opening, Options};
+use crate::output;
 use mcp_hil_harness::board::BoardError;
 use mcp_hil_harness::board::native::{self, NativeBoard};
 use mcp_hil_harness::replay::{CONTRACT, Subject};
@@ -57,6 +58,7 @@ async fn built() -> Result<PathBuf, OpenError> {
             here.display()
         ))
     })?;
+    output::print(true, &format!("building {}\n", folder.display()));
     // under `cargo run` this is the very cargo that runs
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     native::build(&folder, Path::new(&cargo))

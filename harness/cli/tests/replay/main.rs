@@ -98,7 +98,12 @@ fn trials(transcripts: &[Arc<Transcript>], bench: &Arc<Bench>) -> Vec<Trial> {
 fn play(kind: &Kind, transcript: &Transcript, bench: &Bench) -> Result<Completion, Failed> {
     let played = match bench.with(kind, |target| target.play(transcript)) {
         Ok(played) => played,
-        Err(trouble) => return Ok(Completion::ignored_with(trouble)),
+        // the whole of it is told once, by the infrastructure trial
+        Err(trouble) => {
+            return Ok(Completion::ignored_with(
+                trouble.lines().next().unwrap_or_default(),
+            ));
+        }
     };
     let log = log(kind, transcript, &played)?;
     match &played.verdict {

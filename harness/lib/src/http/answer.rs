@@ -113,11 +113,6 @@ impl AnswerReader {
         &self.buffer[self.used..]
     }
 
-    /// The answer that is being read, as far as it came.
-    pub fn partial(&self) -> Option<&Answer> {
-        self.partial.as_ref().map(|partial| &partial.answer)
-    }
-
     /// The next whole answer to a request with this method, or none until more bytes come. An event
     /// stream is whole with the first response in it.
     ///
