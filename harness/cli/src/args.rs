@@ -2,9 +2,12 @@
 
 use crate::{exit, targets};
 use clap::{Parser, Subcommand, ValueEnum};
+use mcp_hil_harness::discover::SERVICE;
 use mcp_hil_harness::revision::Revision;
+use mcp_hil_harness::target::Endpoint;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Tests MCP servers, on microcontrollers and elsewhere.
 #[derive(Debug, Parser)]
@@ -20,6 +23,8 @@ pub(crate) enum Command {
     Replay(Replay),
     /// Run the strict reference server
     Reference(Reference),
+    /// Find boards over mDNS, and say what is odd about their announcements
+    Discover(Discover),
     /// Start boards in QEMU on a network of their own, and run a command there
     #[cfg(target_os = "linux")]
     Virtual(Virtual),
@@ -28,7 +33,7 @@ pub(crate) enum Command {
 #[derive(Debug, Parser)]
 #[command(after_help = exit::TABLE, after_long_help = format!("{}\n\n{}", targets::help(), exit::TABLE))]
 pub(crate) struct Replay {
-    /// What to talk to: an http:// URL, native, virtual, reference, or stdio:COMMAND
+    /// What to talk to: an http:// URL, mdns:NAME, native, virtual, reference, or stdio:COMMAND
     #[arg(value_name = "TARGET", long_help = format!("What to talk to\n\n{}", targets::help()))]
     pub target: String,
     /// Transcripts, or folders of them; without any, those that are built in
@@ -101,6 +106,29 @@ pub(crate) struct Virtual {
     pub command: Vec<std::ffi::OsString>,
 }
 
+#[derive(Debug, Parser)]
+#[command(after_help = exit::TABLE)]
+pub(crate) struct Discover {
+    /// End as soon as this many boards are found; with fewer, end with code 3
+    #[arg(long, value_name = "N")]
+    pub wait: Option<NonZeroUsize>,
+    /// Search for so many seconds at most
+    #[arg(long, value_name = "SECONDS", default_value = "3", value_parser = seconds)]
+    pub timeout: Duration,
+    /// Search on this interface only, given by its name or an address of it; may be repeated
+    #[arg(long, value_name = "NAME|ADDR")]
+    pub interface: Vec<String>,
+    /// Type of service to search for
+    #[arg(long, value_name = "TYPE", default_value = SERVICE)]
+    pub service: String,
+    /// An endpoint known otherwise, as from a console: say if it is reachable but not announced; may be repeated
+    #[arg(long, value_name = "URL", value_parser = Endpoint::parse)]
+    pub known: Vec<Endpoint>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Color {
     /// On a terminal, unless NO_COLOR is set
@@ -109,6 +137,13 @@ pub(crate) enum Color {
     Always,
     /// Never
     Never,
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    match text.parse::<f64>() {
+        Ok(seconds) if (0.01..=3600.0).contains(&seconds) => Ok(Duration::from_secs_f64(seconds)),
+        _ => Err("give seconds from 0.01 to 3600".to_owned()),
+    }
 }
 
 fn factor(text: &str) -> Result<f64, String> {

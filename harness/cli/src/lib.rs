@@ -1,6 +1,7 @@
 //! The `mcp-hil` command: arguments in, exit code out. The work is done by `mcp-hil-harness` and `mcp-hil-reference`.
 
 mod args;
+mod discover;
 mod exit;
 mod output;
 mod reference;
@@ -23,6 +24,7 @@ pub fn run(args: Args) -> Exit {
         match args.command {
             args::Command::Replay(replay) => replay::run(replay).await,
             args::Command::Reference(reference) => reference::run(reference).await,
+            args::Command::Discover(discover) => discover::run(discover).await,
             #[cfg(target_os = "linux")]
             args::Command::Virtual(args) => virtual_::run(&args),
         }

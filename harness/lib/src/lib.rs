@@ -1,12 +1,13 @@
 //! Drives MCP devices: client on both eras, transcripts, replay, reports.
 //!
 //! The pure parts (what to send, what an answer must be, how it is shown) are apart from those that talk: sockets
-//! and processes are touched only in [`client`], [`http::connection`], [`process`] and [`board`]. This crate compares exchanges with
-//! transcripts; it never judges conformance to the specification.
+//! and processes are touched only in [`client`], [`discover`], [`http::connection`], [`process`] and [`board`]. This
+//! crate compares exchanges with transcripts; it never judges conformance to the specification.
 
 pub mod board;
 pub mod client;
 pub mod diff;
+pub mod discover;
 pub mod fault;
 pub mod fixtures;
 pub mod http;

@@ -1,6 +1,7 @@
 //! The kinds of target that a command line can name. A new kind is a file here and a line in [`KINDS`].
 
 mod http;
+mod mdns;
 mod native;
 mod reference;
 mod stdio;
@@ -17,6 +18,7 @@ use std::pin::Pin;
 
 const KINDS: &[Kind] = &[
     http::KIND,
+    mdns::KIND,
     native::KIND,
     reference::KIND,
     stdio::KIND,
