@@ -1,17 +1,15 @@
 //! The board's functions, as the device's tools call them.
 
-use alloc::format;
-use alloc::string::String;
-
 use embassy_time::Instant;
 use mcp_device::{Board, Led, Millis, ReadError, Stats};
+use mcp_device_net::mdns::Label;
 
 use crate::entropy::Entropy;
 use crate::memory;
 
 /// QEMU's `virt` machine as a board.
 pub struct Virt {
-    name: String,
+    name: Label,
     mac: [u8; 6],
     build_id: &'static str,
     entropy: Entropy,
@@ -20,9 +18,8 @@ pub struct Virt {
 impl Virt {
     /// The board with this MAC address, which also names it.
     pub fn new(mac: [u8; 6], build_id: &'static str, entropy: Entropy) -> Self {
-        let [.., a, b, c] = mac;
         Self {
-            name: format!("mcp-hil-{a:02x}{b:02x}{c:02x}"),
+            name: Label::from_mac(mac),
             mac,
             build_id,
             entropy,
@@ -32,7 +29,7 @@ impl Virt {
 
 impl Board for Virt {
     fn name(&self) -> &str {
-        &self.name
+        self.name.as_str()
     }
 
     fn kind(&self) -> &str {

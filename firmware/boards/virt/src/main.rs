@@ -2,37 +2,34 @@
 #![no_std]
 #![no_main]
 
-extern crate alloc;
-
 mod board;
 mod build_id;
 mod clock;
 mod console;
 mod entropy;
 mod interrupts;
-mod listener;
 mod machine;
 mod memory;
 mod network;
 mod power;
 mod virtio;
 
-use alloc::format;
-use alloc::string::String;
-use core::net::IpAddr;
 use core::panic::PanicInfo;
 
 use embassy_executor::{Executor, Spawner};
 use embassy_net::{Stack, StackResources};
-use embassy_time::{Duration, with_timeout};
+use embassy_sync::blocking_mutex::raw::CriticalSectionRawMutex;
+use embassy_sync::signal::Signal;
 use mcp_device::{Board, Device};
 use mcp_device_net::boot::Stage;
 use mcp_device_net::http::{Hosts, Seat, Server, Shared};
+use mcp_device_net::mdns::{Config, Txt};
+use mcp_hil_board_network::discovery;
+use mcp_hil_board_network::listener::{self, Listener};
 use static_cell::{ConstStaticCell, StaticCell};
 
 use crate::board::{Virt, now};
 use crate::entropy::Entropy;
-use crate::listener::Listener;
 
 /// TCP port of the MCP endpoint.
 const PORT: u16 = 18791;
@@ -57,8 +54,9 @@ fn main() -> ! {
 fn start(spawner: Spawner) {
     static BUILD_ID: ConstStaticCell<[u8; build_id::TEXT]> = ConstStaticCell::new([0; build_id::TEXT]);
     static BUFFERS: ConstStaticCell<network::Buffers> = ConstStaticCell::new(network::Buffers::new());
-    static RESOURCES: StaticCell<StackResources<SOCKETS>> = StaticCell::new();
+    static RESOURCES: ConstStaticCell<StackResources<SOCKETS>> = ConstStaticCell::new(StackResources::new());
     static DEVICE: StaticCell<Device<Virt>> = StaticCell::new();
+    static HOSTS: StaticCell<Hosts<'static>> = StaticCell::new();
 
     console!(
         "{}",
@@ -74,14 +72,15 @@ fn start(spawner: Spawner) {
 
     let entropy = Entropy::find();
     let dhcp = embassy_net::Config::dhcpv4(Default::default());
-    let resources = RESOURCES.init_with(StackResources::new);
-    let (stack, network) = embassy_net::new(interface, dhcp, resources, entropy.next_u64());
+    let (stack, network) = embassy_net::new(interface, dhcp, RESOURCES.take(), entropy.next_u64());
+    let seed = entropy.next_u64();
     let device = DEVICE.init(Device::new(Virt::new(mac, build_id, entropy), now()));
     console::listen();
     interrupts::enable();
     spawner.spawn(run_network(network).expect(ONCE));
-    serve(spawner, stack, device);
-    spawner.spawn(report_address(stack).expect(ONCE));
+    let hosts = HOSTS.init(Hosts::default());
+    serve(spawner, stack, device, hosts);
+    spawner.spawn(be_found(stack, device.board(), seed, hosts).expect(ONCE));
     spawner.spawn(obey().expect(ONCE));
 }
 
@@ -93,20 +92,23 @@ async fn run_network(mut runner: embassy_net::Runner<'static, network::Device>) 
 type Connections = Shared<'static, CONNECTIONS, BODIES, ANSWERS>;
 
 /// Has every connection served by a task of its own.
-fn serve(spawner: Spawner, stack: Stack<'static>, device: &'static Device<Virt>) {
+fn serve(
+    spawner: Spawner,
+    stack: Stack<'static>,
+    device: &'static Device<Virt>,
+    hosts: &'static Hosts<'static>,
+) {
     static SERVER: ConstStaticCell<Server<CONNECTIONS, BODIES, ANSWERS>> =
         ConstStaticCell::new(Server::new());
     static SHARED: StaticCell<Connections> = StaticCell::new();
-    static HOST: StaticCell<String> = StaticCell::new();
 
     let (shared, seats) = SERVER.take().split();
     let shared = SHARED.init(shared);
     let listener = Listener::start(spawner, stack, PORT);
-    let host = HOST.init(format!("{}.local", device.board().name()));
     spawner.spawn(make_room(shared).expect(ONCE));
     for seat in seats {
         spawner
-            .spawn(serve_connection(shared, seat, listener, device, host).expect("as many tasks as seats"));
+            .spawn(serve_connection(shared, seat, listener, device, hosts).expect("as many tasks as seats"));
     }
 }
 
@@ -121,34 +123,31 @@ async fn serve_connection(
     seat: Seat<'static>,
     listener: Listener,
     device: &'static Device<Virt>,
-    host: &'static str,
+    hosts: &'static Hosts<'static>,
 ) {
-    shared.serve(seat, &listener, device, &Hosts::new(&[host])).await;
+    shared.serve(seat, &listener, device, hosts).await;
 }
 
-/// Says on the console where the device is reached, again whenever that changes.
-#[embassy_executor::task]
-async fn report_address(stack: Stack<'static>) {
-    const PATIENCE: Duration = Duration::from_secs(10);
+/// How the board ends.
+enum End {
+    Off,
+    Restart,
+}
 
-    let mut last = None;
-    if with_timeout(PATIENCE, stack.wait_config_up()).await.is_err() {
-        console!(
-            "mcp-device warning: no address after {} s: no DHCP server answers",
-            PATIENCE.as_secs()
-        );
-    }
-    loop {
-        stack.wait_config_up().await;
-        let ip = stack
-            .config_v4()
-            .map(|config| IpAddr::V4(config.address.address()));
-        if let Some(ip) = ip.filter(|_| ip != last) {
-            console!("{}", Stage::Address { ip });
-            console!("{}", Stage::Serving { ip, port: PORT });
-            last = Some(ip);
-        }
-        stack.wait_config_down().await;
+static END: Signal<CriticalSectionRawMutex, End> = Signal::new();
+
+/// Has the board be found on its network until it is told to end, and ends it.
+#[embassy_executor::task]
+async fn be_found(stack: Stack<'static>, board: &'static Virt, seed: u64, hosts: &'static Hosts<'static>) {
+    static MEMORY: ConstStaticCell<discovery::Memory> = ConstStaticCell::new(discovery::Memory::new());
+
+    let txt = Txt::of_board(board.mac(), board.build_id());
+    let service =
+        Config::new(board.name(), board.name(), PORT, txt).expect("the name is made of the MAC address");
+    let log = |line: core::fmt::Arguments<'_>| console!("{line}");
+    match discovery::run(stack, MEMORY.take(), service, seed, hosts, END.wait(), log).await {
+        End::Off => power::off(),
+        End::Restart => power::restart(),
     }
 }
 
@@ -159,8 +158,8 @@ async fn obey() {
     loop {
         match console::read_line(&mut line).await {
             b"stats" => console!("mcp-device stats {}", memory::Figures::now()),
-            b"restart" => power::restart(),
-            b"shutdown" => power::off(),
+            b"restart" => END.signal(End::Restart),
+            b"shutdown" => END.signal(End::Off),
             other => console!(
                 "mcp-device unknown command `{}`: stats, restart, shutdown",
                 other.escape_ascii()

@@ -236,9 +236,8 @@ impl Responder {
         match self.phase {
             Phase::Leaving => {
                 self.phase = Phase::Closed;
-                *packet = self
-                    .writer()
-                    .response(Form::Goodbye, Records::WITHDRAWN, Records::NONE);
+                self.writer()
+                    .response(packet, Form::Goodbye, Records::WITHDRAWN, Records::NONE);
                 return Some(GROUP);
             }
             Phase::Probing { sent, next } if next <= now && sent < PROBES => {
@@ -246,7 +245,7 @@ impl Responder {
                     sent: sent + 1,
                     next: after(now, PROBE_INTERVAL),
                 };
-                *packet = self.writer().probe();
+                self.writer().probe(packet);
                 return Some(GROUP);
             }
             Phase::Probing { next, .. } if next <= now => {
@@ -273,9 +272,8 @@ impl Responder {
                 Via::Unicast => Form::Answer,
                 Via::Legacy => Form::Legacy(&reply.echo),
             };
-            *packet = self
-                .writer()
-                .response(form, reply.records, reply.records.additional());
+            self.writer()
+                .response(packet, form, reply.records, reply.records.additional());
             return Some(reply.asker);
         }
         self.multicast(now, packet)
@@ -304,7 +302,7 @@ impl Responder {
         if answers.has(Record::Service) && core::mem::take(&mut self.announcing) {
             self.announced = true;
         }
-        *packet = self.writer().response(Form::Answer, answers, additional);
+        self.writer().response(packet, Form::Answer, answers, additional);
         Some(GROUP)
     }
 

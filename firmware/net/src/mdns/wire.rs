@@ -69,7 +69,7 @@ pub(super) enum Form<'a> {
     Legacy(&'a Echo),
 }
 
-type Target = StaticCompressor<Array<MAX_SENT>>;
+type Target<'p> = StaticCompressor<&'p mut Array<MAX_SENT>>;
 
 /// Writes packets about our records.
 #[derive(Clone, Copy)]
@@ -80,8 +80,8 @@ pub(super) struct Writer<'a> {
 
 impl Writer<'_> {
     /// Asks whether our unique names are taken, and says what we would have them for (RFC 6762 §8.1, §8.2).
-    pub(super) fn probe(self) -> Packet {
-        let mut questions = begin();
+    pub(super) fn probe(self, packet: &mut Packet) {
+        let mut questions = begin(packet);
         for owner in [Owner::Instance, Owner::Host] {
             let class = Class::from_int(Class::IN.to_int() | TOP_BIT);
             fits(questions.push((self.zone.name(owner), Rtype::ANY, class)));
@@ -90,12 +90,11 @@ impl Writer<'_> {
         for record in Records::PROBED.iter() {
             self.push(&mut authority, record, record.ttl(), Class::IN);
         }
-        Packet(authority.finish().into_target())
     }
 
     /// A response with these records.
-    pub(super) fn response(self, form: Form<'_>, answers: Records, additional: Records) -> Packet {
-        let mut questions = begin();
+    pub(super) fn response(self, packet: &mut Packet, form: Form<'_>, answers: Records, additional: Records) {
+        let mut questions = begin(packet);
         questions.header_mut().set_qr(true);
         questions.header_mut().set_aa(true);
         if let Form::Legacy(echo) = form {
@@ -112,18 +111,24 @@ impl Writer<'_> {
         for record in additional.iter() {
             self.push(&mut section, record, ttl(&form, record), class(&form, record));
         }
-        Packet(section.finish().into_target())
     }
 
-    fn push(self, section: &mut impl RecordSectionBuilder<Target>, record: Record, ttl: u32, class: Class) {
+    fn push<'p>(
+        self,
+        section: &mut impl RecordSectionBuilder<Target<'p>>,
+        record: Record,
+        ttl: u32,
+        class: Class,
+    ) {
         let data = UnknownRecordData::from_octets(record.rtype(), self.zone.rdata(record, self.config))
             .expect("at most 257 bytes");
         fits(section.push((self.zone.name(record.owner()), class, Ttl::from_secs(ttl), data)));
     }
 }
 
-fn begin() -> QuestionBuilder<Target> {
-    MessageBuilder::from_target(StaticCompressor::new(Array::new()))
+/// Writes in place: the builder is moved from section to section, and so would be a buffer that it owns.
+fn begin(packet: &mut Packet) -> QuestionBuilder<Target<'_>> {
+    MessageBuilder::from_target(StaticCompressor::new(&mut packet.0))
         .expect("a header fits")
         .question()
 }

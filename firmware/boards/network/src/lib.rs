@@ -1,0 +1,11 @@
+//! What boards on embassy-net share, between the network stack and `mcp-device-net`: sockets that listen, and being found
+//! over mDNS.
+//!
+//! The board chooses embassy-net's further features (`dhcpv4`), gives its stack two sockets more than
+//! [`listener::SOCKETS`], for DHCP and mDNS, and waits for no change of the stack's configuration itself:
+//! [`discovery::run`] does, and the stack wakes one task only.
+#![no_std]
+
+mod datagram;
+pub mod discovery;
+pub mod listener;
