@@ -199,7 +199,12 @@ async fn a_name_of_two_boards_is_refused_with_both_of_them() {
         hostname: "twin.local",
         ..Announcement::good(&service, instance, last)
     };
-    let _boards = [Responder::start(twin("one", 2)), Responder::start(twin("two", 3))];
+    // RFC 6762, 6: an answer may be held back for so long
+    let late = Announcement {
+        delay: Duration::from_millis(120),
+        ..twin("two", 3)
+    };
+    let _boards = [Responder::start(twin("one", 2)), Responder::start(late)];
     let error = by_name("twin", &options(&service), LIMIT).await.unwrap_err();
     let text = error.to_string();
     assert!(matches!(error, NameError::Ambiguous { .. }));

@@ -33,6 +33,8 @@ pub struct Announcement {
     pub address: Ipv4Addr,
     pub has_address: bool,
     pub ttl: u32,
+    /// How long it takes to answer.
+    pub delay: Duration,
 }
 
 impl Announcement {
@@ -51,6 +53,7 @@ impl Announcement {
             address: Ipv4Addr::new(127, 0, 0, last),
             has_address: true,
             ttl: 120,
+            delay: Duration::ZERO,
         }
     }
 
@@ -62,6 +65,8 @@ impl Announcement {
         packet.set_flags(PacketFlag::AUTHORITATIVE_ANSWER);
         let mut say = |owner: &Name<'_>, rdata: RData<'_>| {
             let shared = matches!(rdata, RData::PTR(_));
+            // RFC 6762, 10: 75 minutes, but for a goodbye
+            let ttl = if shared && ttl > 0 { 4500 } else { ttl };
             let record = ResourceRecord::new(owner.clone(), CLASS::IN, ttl, rdata).with_cache_flush(!shared);
             packet.answers.push(record.into_owned());
         };
@@ -116,9 +121,8 @@ impl Responder {
         let stop = Arc::<AtomicBool>::default();
         send(&socket, &packet);
         let (thread_socket, thread_stop) = (socket.try_clone().unwrap(), Arc::clone(&stop));
-        let service = announcement.service.clone();
-        let thread =
-            thread::spawn(move || answer(&listener, &thread_socket, &service, &packet, &thread_stop));
+        let about = announcement.clone();
+        let thread = thread::spawn(move || answer(&listener, &thread_socket, &about, &packet, &thread_stop));
         Self {
             announcement,
             socket,
@@ -140,19 +144,25 @@ impl Drop for Responder {
     }
 }
 
-fn answer(listener: &UdpSocket, socket: &UdpSocket, service: &str, packet: &[u8], stop: &AtomicBool) {
+fn answer(
+    listener: &UdpSocket,
+    socket: &UdpSocket,
+    announcement: &Announcement,
+    packet: &[u8],
+    stop: &AtomicBool,
+) {
     let mut buffer = [0; 9000];
     while !stop.load(Ordering::Relaxed) {
         let Ok((length, _)) = listener.recv_from(&mut buffer) else {
             continue;
         };
         let asked = Packet::parse(&buffer[..length]).is_ok_and(|query| {
-            let ours =
-                |name: &Name<'_>| name.to_string().contains(service) || name.to_string().ends_with("o.local");
+            let ours = |name: &Name<'_>| name.to_string().contains(&announcement.service);
             !query.has_flags(PacketFlag::RESPONSE)
                 && query.questions.iter().any(|question| ours(&question.qname))
         });
         if asked {
+            thread::sleep(announcement.delay);
             send(socket, packet);
         }
     }

@@ -454,6 +454,39 @@ fn what_was_resolved_elsewhere_fills_gaps_only() {
 }
 
 #[test]
+fn what_was_resolved_elsewhere_makes_no_two_boards_one() {
+    let (mut heard, now) = (Heard::default(), Instant::now());
+    let service = Name::dotted("_mcp._tcp.local");
+    let (name, host) = (service.instance("ESP-Claw"), Name::dotted("esp-claw.local"));
+    let described = Data::Service {
+        port: 18791,
+        host: host.clone(),
+    };
+    heard.resolved(service.clone(), Data::Pointer(name.clone()), "eth0", now);
+    heard.resolved(name, described, "eth0", now);
+    for last in [5, 6] {
+        let address = IpAddr::from([192, 168, 1, last]);
+        heard.resolved(host.clone(), Data::Address(address), "eth0", now);
+    }
+    for board in [&GOOD, &ODD] {
+        let claw = Announcement {
+            instance: "ESP-Claw",
+            hostname: "esp-claw.local",
+            text: ODD.text,
+            ..*board
+        };
+        heard.packet(&claw.packet(), claw.sender.parse().unwrap(), "eth0", now);
+    }
+    let interfaces = [interface("eth0", 2, &[("192.168.1.1", 24)])];
+    let boards = found(heard.records(now), &service, &interfaces);
+    let addresses: Vec<_> = boards.iter().map(|board| board.addresses.clone()).collect();
+    assert_eq!(
+        addresses,
+        [5, 6].map(|last| vec![IpAddr::from([192, 168, 1, last])])
+    );
+}
+
+#[test]
 fn a_board_is_called_by_instance_or_hostname() {
     let board = odd(&Announcement {
         instance: "My Odd",

@@ -108,6 +108,12 @@ pub struct Record {
     pub until: Instant,
 }
 
+impl Record {
+    fn is_of(&self, other: &Self) -> bool {
+        self.sender == other.sender && self.interface == other.interface
+    }
+}
+
 /// Packets that could not be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unreadable {
@@ -121,6 +127,8 @@ pub struct Unreadable {
 #[derive(Debug, Default)]
 pub struct Heard {
     records: Vec<Record>,
+    /// PTR records of instances whose SRV record ran out.
+    ended: Vec<Record>,
     unreadable: BTreeMap<IpAddr, Unreadable>,
 }
 
@@ -151,17 +159,14 @@ impl Heard {
 
     /// Takes what somebody else resolved; it is true until [`Self::forget`].
     pub fn resolved(&mut self, name: Name, data: Data, interface: &str, now: Instant) {
-        self.keep(
-            Record {
-                name,
-                data,
-                sender: None,
-                interface: interface.to_owned(),
-                at: now,
-                until: now + MAX_TTL,
-            },
-            MAX_TTL,
-        );
+        self.keep(Record {
+            name,
+            data,
+            sender: None,
+            interface: interface.to_owned(),
+            at: now,
+            until: now + MAX_TTL,
+        });
     }
 
     /// Forgets what somebody else resolved of an instance.
@@ -173,9 +178,22 @@ impl Heard {
         });
     }
 
-    /// What is true now.
+    /// What is true now. An instance ends with its SRV record, of 120 s, and not with the PTR record, of 75 min, that
+    /// names it (RFC 6762, 10): a board that was killed is gone.
     pub fn records(&mut self, now: Instant) -> &[Record] {
-        self.records.retain(|record| record.until > now);
+        let is_over = |record: &mut Record| record.until <= now;
+        self.ended.retain(|record| record.until > now);
+        let over: Vec<Record> = self.records.extract_if(.., is_over).collect();
+        for service in over
+            .iter()
+            .filter(|record| matches!(record.data, Data::Service { .. }))
+        {
+            let names_it = |record: &mut Record| {
+                record.is_of(service)
+                    && matches!(&record.data, Data::Pointer(target) if *target == service.name)
+            };
+            self.ended.extend(self.records.extract_if(.., names_it));
+        }
         &self.records
     }
 
@@ -212,27 +230,29 @@ impl Heard {
             });
         }
         let ttl = Duration::from_secs(record.ttl.into()).min(MAX_TTL);
-        self.keep(
-            Record {
-                name,
-                data,
-                sender: Some(sender),
-                interface: interface.to_owned(),
-                at: now,
-                until: now + ttl,
-            },
-            ttl,
-        );
+        self.keep(Record {
+            name,
+            data,
+            sender: Some(sender),
+            interface: interface.to_owned(),
+            at: now,
+            until: now + ttl,
+        });
     }
 
-    /// A time to live of zero is a goodbye (RFC 6762, 10.1).
-    fn keep(&mut self, record: Record, ttl: Duration) {
-        let of_sender = |old: &Record| old.sender == record.sender && old.interface == record.interface;
+    /// The newest of equal records tells how long they are true; a goodbye (RFC 6762, 10.1) is true for no time.
+    fn keep(&mut self, record: Record) {
+        if matches!(record.data, Data::Service { .. }) {
+            let names_it =
+                |old: &mut Record| matches!(&old.data, Data::Pointer(target) if *target == record.name);
+            self.records.extend(self.ended.extract_if(.., names_it));
+        }
+        let of_sender = |old: &Record| old.is_of(&record);
         self.records
             .retain(|old| !(of_sender(old) && old.name == record.name && old.data == record.data));
         let crowded = self.records.len() >= MAX_RECORDS
             || self.records.iter().filter(|old| of_sender(old)).count() >= MAX_OF_SENDER;
-        if !ttl.is_zero() && !crowded {
+        if !crowded {
             self.records.push(record);
         }
     }
@@ -245,7 +265,7 @@ fn lossy(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use simple_dns::rdata::{A, PTR};
+    use simple_dns::rdata::{A, PTR, SRV};
     use simple_dns::{CLASS, Name as Wire};
 
     const SENDER: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 5));
@@ -279,6 +299,34 @@ mod tests {
         assert_eq!(heard.records(now + Duration::from_millis(2500)).len(), 1);
         heard.packet(&pointer(0), SENDER, "eth0", now + Duration::from_millis(2600));
         assert_eq!(heard.records(now + Duration::from_millis(2600)).len(), 0);
+    }
+
+    #[test]
+    fn an_instance_ends_with_its_service_record_and_comes_back_with_it() {
+        let (mut heard, now) = (Heard::default(), Instant::now());
+        let after = |seconds| now + Duration::from_secs(seconds);
+        let service = || {
+            let target = Wire::new_unchecked("a.local");
+            let (priority, weight, port) = (0, 0, 1);
+            packet(
+                120,
+                true,
+                "a._mcp._tcp.local",
+                RData::SRV(SRV {
+                    priority,
+                    weight,
+                    port,
+                    target,
+                }),
+            )
+        };
+        heard.packet(&pointer(4500), SENDER, "eth0", now);
+        assert_eq!(heard.records(after(200)).len(), 1, "it may be described yet");
+        heard.packet(&service(), SENDER, "eth0", after(200));
+        assert_eq!(heard.records(after(319)).len(), 2);
+        assert_eq!(heard.records(after(320)).len(), 0);
+        heard.packet(&service(), SENDER, "eth0", after(330));
+        assert_eq!(heard.records(after(330)).len(), 2);
     }
 
     #[test]
