@@ -33,7 +33,7 @@ pub(crate) enum Command {
 #[derive(Debug, Parser)]
 #[command(after_help = exit::TABLE, after_long_help = format!("{}\n\n{}", targets::help(), exit::TABLE))]
 pub(crate) struct Replay {
-    /// What to talk to: an http:// URL, mdns:NAME, native, virtual, reference, or stdio:COMMAND
+    /// What to talk to: an http:// URL, mdns:NAME, native, virtual[:N], reference, or stdio:COMMAND
     #[arg(value_name = "TARGET", long_help = format!("What to talk to\n\n{}", targets::help()))]
     pub target: String,
     /// Transcripts, or folders of them; without any, those that are built in
@@ -44,7 +44,7 @@ pub(crate) struct Replay {
     /// Play only transcripts with this text in REVISION/NAME
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     pub filter: String,
-    /// Firmware for native; without it the board is built from the checkout
+    /// Firmware for native and virtual; without it the board is built from the checkout
     #[arg(long, value_name = "FILE")]
     pub firmware: Option<PathBuf>,
     /// The contract that the target keeps, as mcp-hil/1; without it the target's name tells
@@ -53,6 +53,14 @@ pub(crate) struct Replay {
     /// Stretch every time limit by this factor, for slow targets
     #[arg(long, value_name = "FACTOR", default_value = "1", value_parser = factor)]
     pub deadline_factor: f64,
+    /// What virtual boards' cables do to frames, as loss=10%,delay=20ms; the boards stretch their limits as well
+    #[cfg(target_os = "linux")]
+    #[arg(long, value_name = "WHAT")]
+    pub impair: Option<mcp_hil_virtual_board::impairment::Impairment>,
+    /// Repeats the chances of --impair from run to run
+    #[cfg(target_os = "linux")]
+    #[arg(long, value_name = "N", default_value = "0")]
+    pub seed: u64,
     /// Write everything as JSON, - for standard output
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
@@ -86,7 +94,7 @@ pub(crate) struct Virtual {
     /// How many boards
     #[arg(long, value_name = "N", default_value = "1")]
     pub boards: usize,
-    /// Firmware of all boards, an ELF file; without it the checkout's, which must be built
+    /// Firmware of all boards, an ELF file; without it it is built from the checkout
     #[arg(long, value_name = "FILE")]
     pub firmware: Option<PathBuf>,
     /// What the boards' cables do to frames once all boards serve, as loss=10%,delay=20ms,duplicate=1%,reorder=5%
@@ -95,6 +103,9 @@ pub(crate) struct Virtual {
     /// Repeats the chances of --impair from run to run
     #[arg(long, value_name = "N", default_value = "0")]
     pub seed: u64,
+    /// Have the boards stretch their time limits by this factor
+    #[arg(long, value_name = "FACTOR", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub deadline_factor: u32,
     /// Capture all frames, as pcapng
     #[arg(long, value_name = "FILE")]
     pub pcap: Option<PathBuf>,

@@ -26,7 +26,7 @@ pub fn run(args: Args) -> Exit {
             args::Command::Reference(reference) => reference::run(reference).await,
             args::Command::Discover(discover) => discover::run(discover).await,
             #[cfg(target_os = "linux")]
-            args::Command::Virtual(args) => virtual_::run(&args),
+            args::Command::Virtual(args) => virtual_::run(&args).await,
         }
     });
     // a task that still reads a pipe must not keep the process

@@ -5,7 +5,7 @@ use crate::exit::Exit;
 use crate::output::{self, Sink};
 use crate::targets::{self, OpenError, Options};
 use mcp_hil_harness::replay::replay;
-use mcp_hil_harness::report::{self, Report};
+use mcp_hil_harness::report::{self, Played, Report};
 use mcp_hil_harness::transcript::{self, Transcript};
 use std::path::Path;
 
@@ -30,6 +30,10 @@ pub async fn run(args: Replay) -> Exit {
     let options = Options {
         firmware: args.firmware,
         deadline_factor: args.deadline_factor,
+        #[cfg(target_os = "linux")]
+        impair: args.impair,
+        #[cfg(target_os = "linux")]
+        seed: args.seed,
     };
     let mut open = match targets::open(&args.target, &options).await {
         Ok(open) => open,
@@ -37,10 +41,12 @@ pub async fn run(args: Replay) -> Exit {
         Err(OpenError::Infrastructure(reason)) => return Exit::Infrastructure.because(&reason),
     };
     if args.contract.is_some() {
-        open.subject.contract = args.contract;
+        for subject in &mut open.subjects {
+            subject.contract.clone_from(&args.contract);
+        }
     }
     let style = output::style(args.color, to_stderr);
-    let report = replay(&open.subject, &transcripts, args.deadline_factor, |played| {
+    let told = |played: &Played| {
         output::print(to_stderr, &report::line(played, style));
         if args.verbose {
             for (step, exchange) in &played.exchanges {
@@ -50,8 +56,9 @@ pub async fn run(args: Replay) -> Exit {
                 );
             }
         }
-    })
-    .await;
+    };
+    let factor = args.deadline_factor;
+    let report = replay(&args.target, &open.subjects, &transcripts, factor, told).await;
     drop(open);
     output::print(to_stderr, &report::summary(&report));
     let json = json.map(|sink| sink.write(&report::json(&report)));

@@ -26,11 +26,11 @@ struct Server {
 /// Starts a target and gets it ready for requests in a revision.
 async fn server(name: &str, revision: Revision) -> Server {
     let options = Options {
-        firmware: None,
         deadline_factor: 1.0,
+        ..Options::default()
     };
     let target = open(name, &options).await.unwrap();
-    let mut client = Client::open(&target.subject.target, revision, Limits::default()).unwrap();
+    let mut client = Client::open(&target.subjects[0].target, revision, Limits::default()).unwrap();
     if revision.era() == Era::Legacy {
         client.initialize().await.unwrap();
     }

@@ -1,5 +1,6 @@
 //! Plays one transcript against a target: what to send and how to judge it is decided elsewhere, this does it in order.
 
+use crate::board::console::Console;
 use crate::client::{Client, ClientError, Exchange, HttpWire, Limits, Wire};
 use crate::fault::{Fault, seconds};
 use crate::judge::{self, Asked, judge};
@@ -11,6 +12,7 @@ use crate::target::Target;
 use crate::transcript::{Action, Captures, Content, Expect, Send, Transcript};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, sleep_until};
@@ -19,6 +21,8 @@ use tokio::time::{sleep, sleep_until};
 const CLOSES_WITHIN: Duration = Duration::from_secs(6);
 /// A connection that is still open after this time counts as staying open.
 const STAYS_OPEN: Duration = Duration::from_millis(300);
+/// What a board prints takes this long to arrive here, at most.
+const CONSOLE_LAG: Duration = Duration::from_millis(50);
 /// After so many transcripts in a row that ended in silence the rest is not tried.
 const GIVE_UP: usize = 3;
 
@@ -37,6 +41,9 @@ pub struct Player {
     target: Target,
     known: Known,
     deadline_factor: f64,
+    console: Option<Arc<dyn Console>>,
+    /// When the exchange under way, or the last one, began.
+    began: Instant,
     shapes: BTreeMap<Revision, Shapes>,
     tools: BTreeMap<Revision, Vec<String>>,
     answered: bool,
@@ -59,6 +66,8 @@ impl Player {
             target,
             known,
             deadline_factor,
+            console: None,
+            began: Instant::now(),
             shapes: BTreeMap::new(),
             tools: BTreeMap::new(),
             answered: false,
@@ -66,13 +75,26 @@ impl Player {
         }
     }
 
+    /// Has failures show what the target's board printed meanwhile.
+    pub fn with_console(mut self, console: Option<Arc<dyn Console>>) -> Self {
+        self.console = console;
+        self
+    }
+
     /// Plays a transcript. Always ends: every wait in it has a limit.
     pub async fn play(&mut self, transcript: &Transcript) -> Played {
         let started = Instant::now();
         let mut exchanges = Vec::new();
+        self.began = started;
         let verdict = match self.run(transcript, &mut exchanges).await {
             Ok(()) => Verdict::Pass,
-            Err(Stop::Fail(failure)) => Verdict::Fail(failure),
+            Err(Stop::Fail(mut failure)) => {
+                if let Some(console) = &self.console {
+                    sleep(CONSOLE_LAG).await;
+                    failure.console = console.since(self.began);
+                }
+                Verdict::Fail(failure)
+            }
             Err(Stop::Skip(reason)) => Verdict::Skip(reason),
             Err(Stop::Infrastructure(reason)) => Verdict::Infrastructure(reason),
         };
@@ -89,6 +111,7 @@ impl Player {
             _ => self.silent = 0,
         }
         Played {
+            board: None,
             id: transcript.id(),
             title: transcript.title.clone(),
             verdict,
@@ -121,6 +144,7 @@ impl Player {
         }
         let mut captures = Captures::default();
         for step in &transcript.steps {
+            self.began = Instant::now();
             let mut scene = Scene {
                 factor,
                 step: &step.name,
@@ -361,7 +385,8 @@ impl Player {
     ) -> Result<(), Stop> {
         let end = Instant::now() + deadline;
         loop {
-            let next = Instant::now() + every;
+            self.began = Instant::now();
+            let next = self.began + every;
             let prepared = prepare::message(send, &scene.client.dress, scene.captures);
             let exchange = once(scene, send, &prepared, until).await;
             self.keep(scene, &exchange)?;
@@ -451,6 +476,7 @@ impl Player {
             mismatches,
             compared: expected.zip(got),
             exchange: Some(exchange.clone()),
+            console: Vec::new(),
         })
     }
 

@@ -1,22 +1,43 @@
 //! Replays a set of transcripts against a target, from finding out what it speaks to the report.
 
+use crate::board::console::Console;
 use crate::client::{self, Limits, Probe};
 use crate::player::{Known, Player};
 use crate::report::{Failure, Played, Report, Verdict};
 use crate::revision::Revision;
 use crate::target::Target;
 use crate::transcript::Transcript;
+use futures_util::future::join_all;
+use std::cell::RefCell;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// A target, with what is known of it without asking.
 #[derive(Clone, Debug)]
 pub struct Subject {
-    /// As the user named it.
-    pub name: String,
     /// What to talk to.
     pub target: Target,
     /// The contract that it is known to keep; none: it is asked what it is.
     pub contract: Option<String>,
+    /// Its name, where it is one of several boards.
+    pub board: Option<String>,
+    /// What it prints, where it is a board whose console is read.
+    pub console: Option<Arc<dyn Console>>,
+    /// Its own time limits are stretched: transcripts that test one are skipped.
+    pub stretched: bool,
+}
+
+impl Subject {
+    /// A target of which no more is known.
+    pub const fn new(target: Target, contract: Option<String>) -> Self {
+        Self {
+            target,
+            contract,
+            board: None,
+            console: None,
+            stretched: false,
+        }
+    }
 }
 
 /// `serverInfo.name` of servers that keep our contract (`fixtures/contract/README.md`).
@@ -24,27 +45,55 @@ const CONTRACT_NAME: &str = "mcp-hil-device";
 /// The contract that they keep.
 pub const CONTRACT: &str = "mcp-hil/1";
 
-/// Plays the transcripts in order and tells of each as soon as it is done.
+/// Plays the transcripts in order against each subject, the subjects at the same time, and tells of each as soon as it is
+/// done. `target` is what the user named.
 pub async fn replay(
+    target: &str,
+    subjects: &[Subject],
+    transcripts: &[Transcript],
+    deadline_factor: f64,
+    told: impl FnMut(&Played),
+) -> Report {
+    let started = Instant::now();
+    let told = RefCell::new(told);
+    let each = subjects.iter().map(|subject| {
+        let tell = |played: &Played| told.borrow_mut()(played);
+        replay_one(subject, transcripts, deadline_factor, tell)
+    });
+    let results = join_all(each).await.into_iter().flatten().collect();
+    Report {
+        target: target.to_owned(),
+        results,
+        time: started.elapsed(),
+    }
+}
+
+async fn replay_one(
     subject: &Subject,
     transcripts: &[Transcript],
     deadline_factor: f64,
-    mut told: impl FnMut(&Played),
-) -> Report {
+    told: impl Fn(&Played),
+) -> Vec<Played> {
     let started = Instant::now();
     let mut results: Vec<Played> = Vec::new();
-    let mut tell = |played: Played| {
+    let mut tell = |mut played: Played| {
+        played.board.clone_from(&subject.board);
         told(&played);
         results.push(played);
     };
     match known(subject, Limits::scaled(deadline_factor)).await {
         Ok(known) => {
-            let mut player = Player::new(subject.target.clone(), known, deadline_factor);
+            let mut player = Player::new(subject.target.clone(), known, deadline_factor)
+                .with_console(subject.console.clone());
             let mut unreachable = None;
             for transcript in transcripts {
-                let played = match &unreachable {
-                    None => player.play(transcript).await,
-                    Some(reason) => unplayed(transcript, Verdict::Infrastructure(String::clone(reason))),
+                let played = if let Some(reason) = &unreachable {
+                    unplayed(transcript, Verdict::Infrastructure(String::clone(reason)))
+                } else if subject.stretched && transcript.tests_deadline {
+                    let reason = "tests a time limit, and those of the target are stretched".to_owned();
+                    unplayed(transcript, Verdict::Skip(reason))
+                } else {
+                    player.play(transcript).await
                 };
                 if let Verdict::Infrastructure(reason) = &played.verdict {
                     unreachable = Some(reason.clone());
@@ -69,11 +118,15 @@ pub async fn replay(
             };
             let rest = match verdict {
                 None => Verdict::Infrastructure(reason),
-                Some(failure) => {
+                Some(mut failure) => {
+                    if let Some(console) = &subject.console {
+                        failure.console = console.since(started);
+                    }
                     let time = started.elapsed();
                     let title = "the target answers as an MCP server".to_owned();
                     let verdict = Verdict::Fail(Box::new(failure));
                     tell(Played {
+                        board: None,
                         id: "probe".to_owned(),
                         title,
                         verdict,
@@ -88,11 +141,7 @@ pub async fn replay(
                 .for_each(|transcript| tell(unplayed(transcript, rest.clone())));
         }
     }
-    Report {
-        target: subject.name.clone(),
-        results,
-        time: started.elapsed(),
-    }
+    results
 }
 
 /// What a player must know of the target; asks where the contract is not given.
@@ -117,6 +166,7 @@ pub async fn known(subject: &Subject, limits: Limits) -> Result<Known, Probe> {
 fn unplayed(transcript: &Transcript, verdict: Verdict) -> Played {
     let (id, title) = (transcript.id(), transcript.title.clone());
     Played {
+        board: None,
         id,
         title,
         verdict,

@@ -155,7 +155,8 @@ impl Board {
         &self.console
     }
 
-    pub(crate) fn shared_console(&self) -> Arc<Console> {
+    /// The same, for one that looks at it while the board is used.
+    pub fn shared_console(&self) -> Arc<Console> {
         Arc::clone(&self.console)
     }
 

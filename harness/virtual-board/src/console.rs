@@ -6,7 +6,7 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use mcp_hil_harness::board::console::parse as boot_line;
+use mcp_hil_harness::board::console::{Console as Printed, parse as boot_line};
 
 /// How many lines are kept in memory; the log file has all.
 pub const MAX_LINES: usize = 10_000;
@@ -116,15 +116,6 @@ impl Console {
         self.lock().ended
     }
 
-    /// The lines printed in a span of time, such as between a request and its answer.
-    pub fn between(&self, from: Instant, to: Instant) -> Vec<Line> {
-        self.lock()
-            .lines()
-            .filter(|line| (from..=to).contains(&line.at))
-            .cloned()
-            .collect()
-    }
-
     /// The last lines, for a message.
     pub fn tail(&self, count: usize) -> String {
         let content = self.lock();
@@ -212,6 +203,16 @@ impl Console {
 
     fn lock(&self) -> MutexGuard<'_, Content> {
         self.content.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Printed for Console {
+    fn since(&self, start: Instant) -> Vec<String> {
+        self.lock()
+            .lines()
+            .filter(|line| line.at >= start)
+            .map(|line| line.text.clone())
+            .collect()
     }
 }
 
@@ -333,20 +334,13 @@ mod tests {
     }
 
     #[test]
-    fn the_lines_of_a_span_are_found() {
+    fn the_lines_since_a_time_are_found() {
         let console = Console::new(None);
         console.push("before".to_owned());
         thread::sleep(Duration::from_millis(2));
-        let from = Instant::now();
-        console.push("within".to_owned());
-        let to = Instant::now();
-        thread::sleep(Duration::from_millis(2));
+        let start = Instant::now();
+        console.push("then".to_owned());
         console.push("after".to_owned());
-        let within: Vec<_> = console
-            .between(from, to)
-            .into_iter()
-            .map(|line| line.text)
-            .collect();
-        assert_eq!(within, ["within"]);
+        assert_eq!(console.since(start), ["then", "after"]);
     }
 }

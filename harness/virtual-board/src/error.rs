@@ -137,6 +137,14 @@ pub enum Error {
         tail: String,
     },
 
+    /// A board told on its console what makes no sense.
+    #[error("board {board} told on its console what is no endpoint: {reason}")]
+    Told {
+        /// Its number.
+        board: usize,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// A capture file could not be written.
     #[error("cannot write the capture {}: {reason}", path.display())]
     Capture {

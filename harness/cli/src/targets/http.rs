@@ -16,15 +16,8 @@ fn open(name: &str, _: &Options) -> Option<Opening> {
     }
     let opened = match Endpoint::parse(name) {
         Ok(endpoint) => {
-            let subject = Subject {
-                name: name.to_owned(),
-                target: Target::Http(endpoint),
-                contract: None,
-            };
-            Ok(Open {
-                subject,
-                _guard: Box::new(()),
-            })
+            let subject = Subject::new(Target::Http(endpoint), None);
+            Ok(Open::one(subject, ()))
         }
         Err(error) => Err(OpenError::Usage(error.to_string())),
     };

@@ -18,10 +18,10 @@ const LIMIT: Duration = Duration::from_secs(3);
 fn open(name: &str, options: &Options) -> Option<Opening> {
     let board = name.strip_prefix("mdns:")?.to_owned();
     let limit = LIMIT.mul_f64(options.deadline_factor);
-    Some(Box::pin(find(name.to_owned(), board, limit)))
+    Some(Box::pin(find(board, limit)))
 }
 
-async fn find(name: String, board: String, limit: Duration) -> Result<Open, OpenError> {
+async fn find(board: String, limit: Duration) -> Result<Open, OpenError> {
     let mut search = Search::default();
     let board = match board.rsplit_once('%') {
         Some((board, interface)) => {
@@ -45,13 +45,5 @@ async fn find(name: String, board: String, limit: Duration) -> Result<Open, Open
     let endpoint = found.target().ok_or_else(|| {
         OpenError::Infrastructure(format!("{board:?} is announced, but there is no way to it"))
     })?;
-    let subject = Subject {
-        name,
-        target: Target::Http(endpoint),
-        contract: None,
-    };
-    Ok(Open {
-        subject,
-        _guard: Box::new(()),
-    })
+    Ok(Open::one(Subject::new(Target::Http(endpoint), None), ()))
 }

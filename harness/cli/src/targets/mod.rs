@@ -1,14 +1,17 @@
 //! The kinds of target that a command line can name. A new kind is a file here and a line in [`KINDS`].
 
+pub(crate) mod firmware;
 mod http;
 mod mdns;
 mod native;
 mod reference;
 mod stdio;
 #[cfg(target_os = "linux")]
-pub(crate) mod virtual_;
+mod virtual_;
 
 pub use reference::ReferenceServer;
+#[cfg(target_os = "linux")]
+pub use virtual_::{BOOT_LIMIT, Up, VirtualBoards};
 
 use mcp_hil_harness::replay::Subject;
 use std::any::Any;
@@ -39,20 +42,35 @@ struct Kind {
 type Opening = Pin<Box<dyn Future<Output = Result<Open, OpenError>>>>;
 
 /// What a command line says about the target besides its name.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Options {
     /// Firmware to run on the board.
     pub firmware: Option<PathBuf>,
     /// Factor for time limits.
     pub deadline_factor: f64,
+    /// What virtual boards' cables do to frames.
+    #[cfg(target_os = "linux")]
+    pub impair: Option<mcp_hil_virtual_board::impairment::Impairment>,
+    /// Repeats the chances of that.
+    #[cfg(target_os = "linux")]
+    pub seed: u64,
 }
 
 /// A target that is up.
 pub struct Open {
-    /// What to talk to, and what is known of it.
-    pub subject: Subject,
+    /// What to talk to, and what is known of it; several boards are talked to at the same time.
+    pub subjects: Vec<Subject>,
     /// What must live as long as the target is talked to.
     _guard: Box<dyn Any>,
+}
+
+impl Open {
+    fn one(subject: Subject, guard: impl Any) -> Self {
+        Self {
+            subjects: vec![subject],
+            _guard: Box::new(guard),
+        }
+    }
 }
 
 /// Why there is no target.
@@ -71,6 +89,10 @@ pub enum OpenError {
 /// # Errors
 /// [`OpenError`].
 pub async fn open(name: &str, options: &Options) -> Result<Open, OpenError> {
+    #[cfg(target_os = "linux")]
+    if options.impair.is_some() && !name.starts_with("virtual") {
+        return Err(OpenError::Usage("--impair is for virtual boards".to_owned()));
+    }
     match KINDS.iter().find_map(|kind| (kind.open)(name, options)) {
         Some(opening) => opening.await,
         None => Err(OpenError::Usage(format!(

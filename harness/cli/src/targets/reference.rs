@@ -24,15 +24,7 @@ fn start() -> Result<Open, OpenError> {
     let server = ReferenceServer::start()
         .map_err(|error| OpenError::Infrastructure(format!("the reference server did not start: {error}")))?;
     let target = Target::Http(server.endpoint.clone());
-    let subject = Subject {
-        name: "reference".to_owned(),
-        target,
-        contract: Some(CONTRACT.to_owned()),
-    };
-    Ok(Open {
-        subject,
-        _guard: Box::new(server),
-    })
+    Ok(Open::one(Subject::new(target, Some(CONTRACT.to_owned())), server))
 }
 
 /// The reference server on a loopback port, on a thread of its own; stops when dropped.

@@ -14,15 +14,8 @@ fn open(name: &str, _: &Options) -> Option<Opening> {
     let line = name.strip_prefix("stdio:")?;
     let opened = match Command::parse(line) {
         Ok(command) => {
-            let subject = Subject {
-                name: name.to_owned(),
-                target: Target::Stdio(command),
-                contract: None,
-            };
-            Ok(Open {
-                subject,
-                _guard: Box::new(()),
-            })
+            let subject = Subject::new(Target::Stdio(command), None);
+            Ok(Open::one(subject, ()))
         }
         Err(error) => Err(OpenError::Usage(error.to_string())),
     };

@@ -1,72 +1,182 @@
-//! `virtual`
+//! `virtual[:N]`
 
-use super::{Kind, Open, OpenError, Opening, Options};
+use super::{Kind, Open, OpenError, Opening, Options, firmware};
+use mcp_hil_harness::board::BoardError;
+use mcp_hil_harness::board::firmware::VIRTUAL;
+use mcp_hil_harness::board::identity::Identity;
+use mcp_hil_harness::board::{build_id, console::Console};
+use mcp_hil_harness::client::Limits;
 use mcp_hil_harness::replay::{CONTRACT, Subject};
 use mcp_hil_harness::target::{Endpoint, Target};
-use mcp_hil_virtual_board::{BoardOptions, Options as NetworkOptions, VirtualNetwork};
-use std::path::{Path, PathBuf};
+use mcp_hil_virtual_board::impairment::Impairment;
+use mcp_hil_virtual_board::plan::MAX_BOARDS;
+use mcp_hil_virtual_board::{Board, BoardOptions, Error, Options as NetworkOptions, VirtualNetwork};
+use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 pub(super) const KIND: Kind = Kind {
-    syntax: "virtual",
-    about: "a RISC-V board in QEMU on a network of its own, with the firmware of --firmware or the checkout's",
+    syntax: "virtual[:N]",
+    about: "one or N RISC-V boards in QEMU on a network of their own, built from the checkout or given by --firmware",
     open,
 };
 
-/// Time from power-on to serving. DHCP asks again after 10 s when a frame is lost.
+/// Time from power-on to serving, which a busy machine needs much of with several boards.
 pub const BOOT_LIMIT: Duration = Duration::from_secs(30);
-
-/// The virt board's firmware, from the top of a checkout.
-const FIRMWARE: &str = "firmware/boards/virt/target/riscv32imc-unknown-none-elf/release/mcp-device-virt";
+/// For a board to obey a line on its console.
+const OBEY_LIMIT: Duration = Duration::from_secs(5);
 
 fn open(name: &str, options: &Options) -> Option<Opening> {
-    (name == "virtual").then(|| Box::pin(std::future::ready(start(options))) as Opening)
-}
-
-fn start(options: &Options) -> Result<Open, OpenError> {
-    let firmware = firmware(options.firmware.as_deref()).map_err(OpenError::Usage)?;
-    let infrastructure = |error: mcp_hil_virtual_board::Error| OpenError::Infrastructure(error.to_string());
-    let network = VirtualNetwork::enter(&NetworkOptions {
-        boards: 1,
-        ..NetworkOptions::default()
-    });
-    let network = network.map_err(infrastructure)?;
-    let board = network
-        .start_board(0, &firmware, &BoardOptions::default())
-        .map_err(infrastructure)?;
-    let limit = BOOT_LIMIT.mul_f64(options.deadline_factor);
-    let serving = board.wait_until_serving(limit).map_err(infrastructure)?;
-    let endpoint =
-        Endpoint::parse(&serving.url).map_err(|error| OpenError::Infrastructure(error.to_string()))?;
-    let subject = Subject {
-        name: "virtual".to_owned(),
-        target: Target::Http(endpoint),
-        contract: Some(CONTRACT.to_owned()),
+    let rest = name.strip_prefix("virtual")?;
+    let count = match rest.strip_prefix(':') {
+        None if rest.is_empty() => Ok(1),
+        None => return None,
+        Some(count) => count
+            .parse()
+            .ok()
+            .filter(|count| (1..=MAX_BOARDS).contains(count))
+            .ok_or_else(|| {
+                OpenError::Usage(format!(
+                    "{name:?}: give a number of boards from 1 to {MAX_BOARDS}"
+                ))
+            }),
     };
-    // dropped in this order: the board before what it hangs on
+    let options = options.clone();
+    Some(Box::pin(async move { start(count?, options).await }))
+}
+
+async fn start(count: usize, options: Options) -> Result<Open, OpenError> {
+    // built outside: from the network of the boards no crate can be fetched
+    let file = firmware::find(options.firmware.as_deref(), &VIRTUAL).await?;
+    let wanted = build_id::required(&file)
+        .map_err(|reason| OpenError::Usage(format!("the firmware {}: {reason}", file.display())))?;
+    let infrastructure = |error: Error| OpenError::Infrastructure(error.to_string());
+    let network = NetworkOptions {
+        boards: count,
+        seed: options.seed,
+        ..NetworkOptions::default()
+    };
+    let network = VirtualNetwork::enter(&network).map_err(infrastructure)?;
+    let limit = BOOT_LIMIT.mul_f64(options.deadline_factor.max(1.0));
+    let mut boards =
+        VirtualBoards::start(network, &file, limit, |_| BoardOptions::default()).map_err(infrastructure)?;
+    let mut subjects = boards.subjects();
+    for (subject, up) in subjects.iter_mut().zip(&boards.boards) {
+        // a board that does not tell has told its build on the console, and fails in the replay
+        let identity = Identity::ask(&subject.target, Limits::scaled(options.deadline_factor)).await;
+        if let Ok(Identity { name, build_id }) = identity {
+            if build_id != wanted {
+                let error = BoardError::OtherBuild {
+                    file,
+                    wanted,
+                    running: build_id,
+                };
+                return Err(OpenError::Infrastructure(error.to_string()));
+            }
+            subject.board = Some(name);
+        } else {
+            subject.board = Some(format!("board-{}", up.board.number()));
+        }
+    }
+    if let Some(impairment) = options.impair {
+        let factor = device_factor(options.deadline_factor);
+        boards.impair(impairment, factor).map_err(infrastructure)?;
+        subjects
+            .iter_mut()
+            .for_each(|subject| subject.stretched = factor > 1);
+    }
     Ok(Open {
-        subject,
-        _guard: Box::new((board, network)),
+        subjects,
+        _guard: Box::new(boards),
     })
 }
 
-/// The firmware that was named, or that of the checkout around the current folder.
-pub fn firmware(named: Option<&Path>) -> Result<PathBuf, String> {
-    if let Some(file) = named {
-        return match file.is_file() {
-            true => Ok(file.to_owned()),
-            false => Err(format!("--firmware {}: there is no such file", file.display())),
+/// Boards that serve, and the network that they hang on and that this process is inside of.
+pub struct VirtualBoards {
+    // dropped in this order: the boards before what they hang on
+    /// The boards, by their places.
+    pub boards: Vec<Up>,
+    /// Their network.
+    pub network: VirtualNetwork,
+}
+
+/// A board that serves.
+pub struct Up {
+    /// The board.
+    pub board: Board,
+    /// Where it answers, inside.
+    pub endpoint: Endpoint,
+}
+
+impl VirtualBoards {
+    /// Starts a board in every place of a network and waits until all serve, by `limit` each.
+    ///
+    /// # Errors
+    /// Those of [`VirtualNetwork::start_board`] and [`Board::wait_until_serving`].
+    pub fn start(
+        network: VirtualNetwork,
+        firmware: &Path,
+        limit: Duration,
+        options: impl Fn(usize) -> BoardOptions,
+    ) -> Result<Self, Error> {
+        let boards = (0..network.size())
+            .map(|place| network.start_board(place, firmware, &options(place)))
+            .collect::<Result<Vec<_>, _>>()?;
+        let serve = |board: Board| {
+            let serving = board.wait_until_serving(limit)?;
+            let endpoint = Endpoint::parse(&serving.url).map_err(|error| Error::Told {
+                board: board.number(),
+                reason: error.to_string(),
+            })?;
+            Ok(Up { board, endpoint })
         };
+        let boards = boards.into_iter().map(serve).collect::<Result<_, _>>()?;
+        Ok(Self { boards, network })
     }
-    let here = std::env::current_dir().map_err(|error| format!("the current folder: {error}"))?;
-    let found = here
-        .ancestors()
-        .map(|folder| folder.join(FIRMWARE))
-        .find(|file| file.is_file());
-    found.ok_or_else(|| {
-        format!(
-            "no virtual board's firmware around {}: build it with `cargo build --release` in firmware/boards/virt of a checkout, or give one with --firmware FILE",
-            here.display()
-        )
+
+    /// The boards as targets that keep our contract.
+    pub fn subjects(&self) -> Vec<Subject> {
+        let subject = |up: &Up| Subject {
+            console: Some(up.board.shared_console() as Arc<dyn Console>),
+            ..Subject::new(Target::Http(up.endpoint.clone()), Some(CONTRACT.to_owned()))
+        };
+        self.boards.iter().map(subject).collect()
+    }
+
+    /// Stretches the boards' own deadlines, and then makes their cables bad.
+    ///
+    /// # Errors
+    /// A board that does not obey.
+    pub fn impair(&mut self, impairment: Impairment, deadline_factor: u32) -> Result<(), Error> {
+        // a board of another make has no such command
+        if deadline_factor > 1 {
+            for up in &mut self.boards {
+                stretch(&mut up.board, deadline_factor)?;
+            }
+        }
+        self.network.impair_all(impairment);
+        Ok(())
+    }
+}
+
+/// Has a board stretch its deadlines.
+///
+/// # Errors
+/// When it does not say so.
+pub fn stretch(board: &mut Board, factor: u32) -> Result<(), Error> {
+    let told = format!("mcp-device deadline-factor {factor}");
+    board.type_line(&format!("deadline-factor {factor}"))?;
+    board.wait_for(&told, OBEY_LIMIT, |console| {
+        console.lines().any(|line| line.text == told).then_some(())
     })
+}
+
+/// A factor for the harness as one for the device, which has whole ones.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "between 1 and 1000"
+)]
+fn device_factor(factor: f64) -> u32 {
+    factor.ceil().clamp(1.0, 1000.0) as u32
 }

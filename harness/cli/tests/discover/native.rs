@@ -1,6 +1,7 @@
 //! The native board announces itself with the device's own responder.
 
-use mcp_hil_harness::board::native::{self, NativeBoard};
+use mcp_hil_harness::board::firmware::NATIVE;
+use mcp_hil_harness::board::native::NativeBoard;
 use mcp_hil_harness::discover::{Options, Search, discover};
 use std::path::Path;
 use std::time::Duration;
@@ -8,8 +9,8 @@ use tokio::process::Command;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_native_board_is_found_and_replayed_by_name() {
-    let folder = native::find_folder(Path::new(env!("CARGO_MANIFEST_DIR"))).unwrap();
-    let firmware = native::build(&folder, Path::new(env!("CARGO"))).await.unwrap();
+    let folder = NATIVE.find(Path::new(env!("CARGO_MANIFEST_DIR"))).unwrap();
+    let firmware = NATIVE.build(&folder, Path::new(env!("CARGO"))).await.unwrap();
     let board = NativeBoard::start(&firmware, Duration::from_secs(10))
         .await
         .unwrap();

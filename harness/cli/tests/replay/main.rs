@@ -1,6 +1,7 @@
 //! Plays every golden transcript against every target, one trial for each pair.
 //!
-//! - Trials are named `TARGET::REVISION/NAME`; those of one target never overlap. `--list` starts nothing.
+//! - Trials are named `TARGET::REVISION/NAME`; those of one target never overlap. `--list` builds and starts nothing.
+//! - With the feature `hil` a RISC-V board in QEMU is a target too, `virtual`; then everything runs on its network.
 //! - A target that can't be had is one failed trial, `infrastructure/TARGET`; the trials that need it are ignored, with the reason.
 //! - What the reference answers is kept in `tests/snapshots`, one file a transcript; the others are compared with it. To renew
 //!   them: `INSTA_UPDATE=always cargo test -p mcp-hil --test replay reference::`, then look at the diff.
@@ -11,6 +12,11 @@
 mod compare;
 mod snapshot;
 mod targets;
+#[cfg(feature = "hil")]
+mod virtual_;
+
+#[cfg(all(feature = "hil", not(target_os = "linux")))]
+compile_error!("the feature hil tests on boards in QEMU on a virtual network, which only Linux has");
 
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use mcp_hil_harness::report::style::Style;
@@ -30,11 +36,17 @@ fn main() -> ExitCode {
         Ok(transcripts) => transcripts.into_iter().map(Arc::new).collect::<Vec<_>>(),
         Err(error) => return complain(&error.to_string()),
     };
-    let bench = match Bench::new() {
-        Ok(bench) => Arc::new(bench),
-        Err(error) => return complain(&error.to_string()),
-    };
+    let bench = Arc::new(Bench::default());
     let trials = trials(&transcripts, &bench);
+    let is_needed = |kind: &&Kind| {
+        let mut chosen = trials.iter().filter(|trial| !arguments.is_filtered_out(trial));
+        chosen.any(|trial| kind.owns(trial.name()))
+    };
+    if !arguments.list
+        && let Err(error) = bench.prepare(KINDS.iter().filter(is_needed))
+    {
+        return complain(&error.to_string());
+    }
     let conclusion = libtest_mimic::run(&arguments, trials);
     let trouble = bench.trouble();
     // boards go before the process does: leaving it runs no destructors

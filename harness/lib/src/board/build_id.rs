@@ -13,3 +13,11 @@ pub fn of(file: &Path) -> Result<Option<String>, String> {
     let id = elf.build_id().map_err(|error| error.to_string())?;
     Ok(id.map(|id| id.iter().map(|byte| format!("{byte:02x}")).collect()))
 }
+
+/// Build id of a file that must have one, so that what runs can be compared with it.
+///
+/// # Errors
+/// What is wrong with the file.
+pub fn required(file: &Path) -> Result<String, String> {
+    of(file)?.ok_or_else(|| "it has no GNU build id, by which to tell what runs".to_owned())
+}

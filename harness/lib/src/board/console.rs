@@ -1,4 +1,13 @@
-//! Boot lines on a board's console (`firmware/README.md`, "Boot log"): pure.
+//! A board's console: what it printed, and the boot lines in it (`firmware/README.md`, "Boot log"): pure.
+
+use std::fmt::Debug;
+use std::time::Instant;
+
+/// What a board prints, kept by whoever reads it.
+pub trait Console: Debug + Send + Sync {
+    /// The lines that were read from `start` on, as far as they are still kept.
+    fn since(&self, start: Instant) -> Vec<String>;
+}
 
 /// What a board told on its way up.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

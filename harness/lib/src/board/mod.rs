@@ -2,6 +2,8 @@
 
 pub mod build_id;
 pub mod console;
+pub mod firmware;
+pub mod identity;
 pub mod native;
 
 use std::path::PathBuf;
@@ -17,6 +19,14 @@ pub enum BoardError {
         folder: PathBuf,
         /// What cargo said.
         reason: String,
+    },
+    /// The toolchain has no standard library for the board's chip.
+    #[error(
+        "the firmware in {folder} was not built: the Rust toolchain has no standard library for the board's target; ci/riscv-toolchain in the checkout installs it"
+    )]
+    NoToolchain {
+        /// Folder of the board's package.
+        folder: PathBuf,
     },
     /// The firmware can't be read.
     #[error("the firmware {file} can't be read: {reason}")]

@@ -20,6 +20,9 @@ pub fn write(report: &Report) -> String {
                 "verdict": word(&played.verdict),
                 "time_ms": millis(played.time),
             });
+            if let Some(board) = &played.board {
+                result["board"] = json!(board);
+            }
             match &played.verdict {
                 Verdict::Pass => {}
                 Verdict::Skip(reason) | Verdict::Infrastructure(reason) => result["reason"] = json!(reason),
@@ -33,6 +36,7 @@ pub fn write(report: &Report) -> String {
                     if let Some(failed) = &failure.exchange {
                         result["exchange"] = exchange(&failure.step, failed);
                     }
+                    result["console"] = json!(failure.console);
                 }
             }
             result["exchanges"] = played

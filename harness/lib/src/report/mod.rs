@@ -18,7 +18,7 @@ use std::time::Duration;
 pub struct Report {
     /// The target, as the user named it.
     pub target: String,
-    /// One for each transcript, in the order played.
+    /// One for each transcript and board, in the order of the boards and then as played.
     pub results: Vec<Played>,
     /// Time of the whole run.
     pub time: Duration,
@@ -27,6 +27,8 @@ pub struct Report {
 /// What became of one transcript.
 #[derive(Clone, Debug)]
 pub struct Played {
+    /// Name of the board, where the target has boards with names.
+    pub board: Option<String>,
     /// `REVISION/NAME`.
     pub id: String,
     /// Its title.
@@ -65,6 +67,8 @@ pub struct Failure {
     pub compared: Option<(String, String)>,
     /// The exchange, if there was one.
     pub exchange: Option<Exchange>,
+    /// What stood on the board's console from the time at which the exchange began.
+    pub console: Vec<String>,
 }
 
 /// How many of each.
@@ -89,6 +93,7 @@ impl Failure {
             mismatches: Vec::new(),
             compared: None,
             exchange,
+            console: Vec::new(),
         }
     }
 }

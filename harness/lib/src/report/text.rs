@@ -13,12 +13,12 @@ const SHOWN: usize = 4096;
 /// One transcript.
 pub fn line(played: &Played, style: Style) -> String {
     let Played {
-        id,
-        title,
-        verdict,
-        time,
-        ..
+        title, verdict, time, ..
     } = played;
+    let id = match &played.board {
+        Some(board) => format!("{board} {}", played.id),
+        None => played.id.clone(),
+    };
     match verdict {
         Verdict::Pass => format!("{}  {id}  ({})\n", style.good("pass"), seconds(time)),
         Verdict::Skip(reason) => format!("{}  {id}: {reason}\n", style.dim("skip")),
@@ -37,6 +37,7 @@ fn describe(failure: &Failure, style: Style) -> String {
         mismatches,
         compared,
         exchange,
+        console,
     } = failure;
     let mut text = format!("step: {step}\n{reason}\n");
     for mismatch in mismatches {
@@ -62,6 +63,13 @@ fn describe(failure: &Failure, style: Style) -> String {
             "time: {}\nto repeat: {}",
             seconds(&exchange.time),
             exchange.repeat
+        );
+    }
+    if !console.is_empty() {
+        let _ = write!(
+            text,
+            "console:\n{}",
+            indent(&printable(console.join("\n").as_bytes()))
         );
     }
     text
