@@ -7,6 +7,7 @@ use std::net::{Ipv4Addr, UdpSocket};
 use anyhow::{Context, Result};
 use async_io::Async;
 use mcp_device_net::boot::Stage;
+use mcp_device_net::http::Hosts;
 use mcp_device_net::mdns::{Config, Event, GROUP, PORT, Responder, Txt, driver};
 use socket2::{Domain, Protocol, Socket, Type};
 
@@ -20,8 +21,9 @@ pub fn service(name: &str, port: u16, mac: [u8; 6], build_id: &str) -> Result<Co
     Config::new(name, name, port, Txt::of_board(mac, build_id)).context("cannot announce the board")
 }
 
-/// Announces the board until `until` is done, and then withdraws it. A board that can't be announced still serves.
-pub async fn announce(service: Config, until: impl Future<Output = ()>) {
+/// Announces the board until `until` is done, and then withdraws it. `hosts` hears of the name that it has got. A board that
+/// can't be announced still serves.
+pub async fn announce(service: Config, hosts: &Hosts<'_>, until: impl Future<Output = ()>) {
     let mut socket = match socket() {
         Ok(socket) => socket,
         Err(error) => {
@@ -32,16 +34,20 @@ pub async fn announce(service: Config, until: impl Future<Output = ()>) {
     let mut responder = Responder::new(service, seed());
     responder.link_up(driver::now(), Ipv4Addr::LOCALHOST, PREFIX);
     let mut buffer = [0; BUFFER];
+    let tell = |event, responder: &Responder| tell(event, responder, hosts);
     driver::run(&mut socket, &mut buffer, &mut responder, until, tell, complain).await;
     if let Err(error) = driver::shut_down(&mut socket, &mut responder).await {
         complain(error);
     }
 }
 
-fn tell(event: Event, responder: &Responder) {
+fn tell(event: Event, responder: &Responder, hosts: &Hosts<'_>) {
     let name = responder.host();
     match event {
-        Event::Announced => crate::log(Stage::Announced { name: name.as_str() }),
+        Event::Announced => {
+            hosts.announce(name);
+            crate::log(Stage::Announced { name: name.as_str() });
+        }
         Event::Renamed => {
             let instance = responder.instance();
             eprintln!("mcp-hil-board-native: the name is taken; trying {instance} at {name}.local");

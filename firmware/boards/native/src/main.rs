@@ -60,18 +60,16 @@ async fn serve(options: Options) -> Result<()> {
     log(Stage::Address { ip: address.ip() });
 
     let name = options.name(mac);
-    let local_name = format!("{name}.local");
-    let names = [local_name.as_str()];
     let service = discovery::service(&name, address.port(), mac, &build_id)?;
     let device = Device::new(Native { name, mac, build_id }, Millis(Instant::now().as_millis()));
     log(Stage::Serving {
         ip: address.ip(),
         port: address.port(),
     });
-    let hosts = Hosts::new(&names);
+    let hosts = Hosts::default();
     match select(
         SERVER.take().run(&listener, &device, &hosts),
-        discovery::announce(service, stop),
+        discovery::announce(service, &hosts, stop),
     )
     .await
     {
