@@ -1,4 +1,5 @@
 //! The board's side of a link, frame by frame.
+#![allow(clippy::unwrap_used, reason = "a panic is a failed test")]
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
