@@ -34,6 +34,10 @@ pub(super) fn head(fields: &Fields) -> Result<HeadText, fmt::Error> {
     if fields.status != 204 {
         write!(out, "content-length: {}\r\n", fields.length)?;
     }
+    // RFC 9110, 11.6.1.
+    if fields.status == 401 {
+        out.write_str("www-authenticate: Bearer\r\n")?;
+    }
     if fields.status == 503 {
         out.write_str("retry-after: 1\r\n")?;
     }
@@ -72,6 +76,7 @@ fn reason(status: u16) -> &'static str {
         202 => "Accepted",
         204 => "No Content",
         400 => "Bad Request",
+        401 => "Unauthorized",
         403 => "Forbidden",
         404 => "Not Found",
         405 => "Method Not Allowed",
