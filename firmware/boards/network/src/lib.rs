@@ -1,5 +1,5 @@
-//! What boards on embassy-net share, between the network stack and `mcp-device-net`: sockets that listen, and being found
-//! over mDNS.
+//! What boards on embassy-net share, between the network stack and `mcp-device-net`: sockets that listen, being found over
+//! mDNS, and a driver around the board's that lets clients in.
 //!
 //! The board chooses embassy-net's further features (`dhcpv4`), gives its stack two sockets more than
 //! [`listener::SOCKETS`], for DHCP and mDNS, and waits for no change of the stack's configuration itself:
@@ -8,4 +8,5 @@
 
 mod datagram;
 pub mod discovery;
+pub mod door;
 pub mod listener;

@@ -23,7 +23,7 @@ const SEND: usize = 3072;
 const RECEIVE: usize = 1536;
 
 /// For a client that does not complete its handshake, or is gone without a word. Longer than every deadline of HTTP.
-const SILENCE: Duration = Duration::from_secs(20);
+pub(crate) const SILENCE: Duration = Duration::from_secs(20);
 /// For a client to acknowledge the end of its connection, before the socket listens again.
 const FAREWELL: Duration = Duration::from_millis(250);
 
