@@ -5,6 +5,7 @@
 mod board;
 mod build_id;
 mod clock;
+mod commands;
 mod console;
 mod entropy;
 mod interrupts;
@@ -15,20 +16,21 @@ mod power;
 mod virtio;
 
 use core::panic::PanicInfo;
+use core::time::Duration;
 
 use embassy_executor::{Executor, Spawner};
-use embassy_net::{Stack, StackResources};
-use embassy_sync::blocking_mutex::raw::CriticalSectionRawMutex;
-use embassy_sync::signal::Signal;
+use embassy_net::{DhcpConfig, Stack, StackResources};
 use mcp_device::{Board, Device};
 use mcp_device_net::boot::Stage;
 use mcp_device_net::http::{Hosts, Seat, Server, Shared};
 use mcp_device_net::mdns::{Config, Txt};
 use mcp_hil_board_network::discovery;
+use mcp_hil_board_network::door::Door;
 use mcp_hil_board_network::listener::{self, Listener};
 use static_cell::{ConstStaticCell, StaticCell};
 
 use crate::board::{Virt, now};
+use crate::commands::{END, End};
 use crate::entropy::Entropy;
 
 /// TCP port of the MCP endpoint.
@@ -41,6 +43,8 @@ const BODIES: usize = 2;
 const ANSWERS: usize = 2;
 /// Sockets of the network stack: those for TCP, DHCP, mDNS.
 const SOCKETS: usize = listener::SOCKETS + 2;
+/// After this a DHCP server on a local network has not got the question.
+const DHCP_RETRY: Duration = Duration::from_secs(1);
 const ONCE: &str = "each task is spawned once";
 
 #[riscv_rt::entry]
@@ -71,33 +75,45 @@ fn start(spawner: Spawner) {
     console!("{}", Stage::Mac { mac });
 
     let entropy = Entropy::find();
-    let dhcp = embassy_net::Config::dhcpv4(Default::default());
-    let (stack, network) = embassy_net::new(interface, dhcp, RESOURCES.take(), entropy.next_u64());
+    let dhcp = embassy_net::Config::dhcpv4(dhcp());
+    let (stack, network) = embassy_net::new(
+        Door::new(interface, PORT),
+        dhcp,
+        RESOURCES.take(),
+        entropy.next_u64(),
+    );
     let seed = entropy.next_u64();
     let device = DEVICE.init(Device::new(Virt::new(mac, build_id, entropy), now()));
     console::listen();
     interrupts::enable();
     spawner.spawn(run_network(network).expect(ONCE));
     let hosts = HOSTS.init(Hosts::default());
-    serve(spawner, stack, device, hosts);
+    let connections = serve(spawner, stack, device, hosts);
     spawner.spawn(be_found(stack, device.board(), seed, hosts).expect(ONCE));
-    spawner.spawn(obey().expect(ONCE));
+    spawner.spawn(commands::obey(connections).expect(ONCE));
+}
+
+fn dhcp() -> DhcpConfig {
+    let mut config = DhcpConfig::default();
+    config.retry_config.discover_timeout = DHCP_RETRY.into();
+    config.retry_config.initial_request_timeout = DHCP_RETRY.into();
+    config
 }
 
 #[embassy_executor::task]
-async fn run_network(mut runner: embassy_net::Runner<'static, network::Device>) {
+async fn run_network(mut runner: embassy_net::Runner<'static, Door<network::Device>>) {
     runner.run().await
 }
 
 type Connections = Shared<'static, CONNECTIONS, BODIES, ANSWERS>;
 
-/// Has every connection served by a task of its own.
+/// Has every connection served by a task of its own; gives what they share.
 fn serve(
     spawner: Spawner,
     stack: Stack<'static>,
     device: &'static Device<Virt>,
     hosts: &'static Hosts<'static>,
-) {
+) -> &'static Connections {
     static SERVER: ConstStaticCell<Server<CONNECTIONS, BODIES, ANSWERS>> =
         ConstStaticCell::new(Server::new());
     static SHARED: StaticCell<Connections> = StaticCell::new();
@@ -110,6 +126,7 @@ fn serve(
         spawner
             .spawn(serve_connection(shared, seat, listener, device, hosts).expect("as many tasks as seats"));
     }
+    shared
 }
 
 #[embassy_executor::task]
@@ -128,14 +145,6 @@ async fn serve_connection(
     shared.serve(seat, &listener, device, hosts).await;
 }
 
-/// How the board ends.
-enum End {
-    Off,
-    Restart,
-}
-
-static END: Signal<CriticalSectionRawMutex, End> = Signal::new();
-
 /// Has the board be found on its network until it is told to end, and ends it.
 #[embassy_executor::task]
 async fn be_found(stack: Stack<'static>, board: &'static Virt, seed: u64, hosts: &'static Hosts<'static>) {
@@ -148,23 +157,6 @@ async fn be_found(stack: Stack<'static>, board: &'static Virt, seed: u64, hosts:
     match discovery::run(stack, MEMORY.take(), service, seed, hosts, END.wait(), log).await {
         End::Off => power::off(),
         End::Restart => power::restart(),
-    }
-}
-
-/// Obeys the command line on the console.
-#[embassy_executor::task]
-async fn obey() {
-    let mut line = [0; console::LINE];
-    loop {
-        match console::read_line(&mut line).await {
-            b"stats" => console!("mcp-device stats {}", memory::Figures::now()),
-            b"restart" => END.signal(End::Restart),
-            b"shutdown" => END.signal(End::Off),
-            other => console!(
-                "mcp-device unknown command `{}`: stats, restart, shutdown",
-                other.escape_ascii()
-            ),
-        }
     }
 }
 

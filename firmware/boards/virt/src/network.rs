@@ -7,7 +7,6 @@ use virtio_drivers::device::net::VirtIONetRaw;
 use virtio_drivers::transport::DeviceType;
 use virtio_drivers::transport::mmio::MmioTransport;
 
-use crate::PORT;
 use crate::machine::Register;
 use crate::virtio::{self, Memory, WAKER};
 
@@ -211,9 +210,6 @@ impl TxToken for Sending<'_> {
         };
         let end = header + length;
         let result = write(&mut self.bytes[header..end]);
-        if is_refusal(&self.bytes[header..end], PORT) {
-            return result;
-        }
         // SAFETY: the buffer is static, and is not touched before its token comes back.
         match unsafe { self.queues.transmit_begin(&self.bytes[..end]) } {
             Ok(token) => {
@@ -224,29 +220,4 @@ impl TxToken for Sending<'_> {
         }
         result
     }
-}
-
-/// Whether an Ethernet frame refuses a client of TCP port `port`: a reset that answers a first segment. Such frames are
-/// not sent. The network stack refuses a client that comes while every socket is taken; one that gets no answer asks
-/// again after a second (RFC 6298, 2.1), and then finds a place.
-fn is_refusal(frame: &[u8], port: u16) -> bool {
-    const ETHERTYPE_IPV4: [u8; 2] = [0x08, 0x00];
-    const TCP: u8 = 6;
-    const FIRST: [u8; 4] = [0; 4]; // a reset within a connection has the connection's sequence number
-    const RESET: u8 = 0b100;
-
-    let Some((ethernet, ip)) = frame.split_at_checked(14) else {
-        return false;
-    };
-    let (Some(&version), Some(&protocol)) = (ip.first(), ip.get(9)) else {
-        return false;
-    };
-    let Some(segment) = ip.get(usize::from(version & 0xf) * 4..) else {
-        return false;
-    };
-    ethernet[12..] == ETHERTYPE_IPV4
-        && protocol == TCP
-        && segment.get(..2) == Some(&port.to_be_bytes())
-        && segment.get(4..8) == Some(&FIRST)
-        && segment.get(13).is_some_and(|flags| flags & RESET != 0)
 }

@@ -94,3 +94,22 @@ fn reason(status: u16) -> &'static str {
         _ => "Status",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Fields, head};
+
+    #[test]
+    fn who_must_authenticate_is_told_how() {
+        let fields = Fields {
+            status: 401,
+            content_type: None,
+            allow: None,
+            length: 0,
+            close: false,
+            http10: false,
+        };
+        let text = "HTTP/1.1 401 Unauthorized\r\ncontent-length: 0\r\nwww-authenticate: Bearer\r\n\r\n";
+        assert_eq!(head(&fields).as_deref(), Ok(text), "RFC 9110, 11.6.1");
+    }
+}

@@ -20,6 +20,7 @@ mod connection;
 mod fault;
 mod head;
 mod host;
+mod pace;
 mod policy;
 mod pool;
 mod server;

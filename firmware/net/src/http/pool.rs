@@ -1,7 +1,6 @@
 //! A few large buffers shared by all connections, lent one at a time and in the order asked for.
 
 use core::ops::{Deref, DerefMut};
-use core::time::Duration;
 
 use embassy_sync::blocking_mutex::raw::NoopRawMutex;
 use embassy_sync::mutex::{Mutex, MutexGuard};
@@ -34,8 +33,7 @@ impl<'b, const K: usize, const SIZE: usize, const WAITERS: usize> Pool<'b, K, SI
     }
 
     /// The next buffer that becomes free; none if that takes longer than `wait`.
-    pub async fn lend(&self, wait: Duration) -> Option<Lease<'_, 'b, SIZE, WAITERS>> {
-        let wait = super::server::ticks(wait);
+    pub async fn lend(&self, wait: embassy_time::Duration) -> Option<Lease<'_, 'b, SIZE, WAITERS>> {
         let permit = embassy_time::with_timeout(wait, self.permits.acquire(1))
             .await
             .ok()?

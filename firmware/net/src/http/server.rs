@@ -1,7 +1,8 @@
 //! Drives the connections over `edge-nal` sockets, all on one task.
 
-use core::cell::RefCell;
+use core::cell::{Cell, RefCell};
 use core::convert::Infallible;
+use core::num::NonZeroU32;
 use core::time::Duration;
 
 use edge_nal::{Close, TcpAccept, TcpShutdown};
@@ -14,6 +15,7 @@ use embedded_io_async::{Read, Write};
 use mcp_device::{Board, Device, Millis, Request, Response};
 
 use super::fault::Fault;
+use super::pace::Pace;
 use super::policy::{Buffer, Phase, Table, Verdict};
 use super::pool::{Lease, Pool};
 use super::{
@@ -81,6 +83,7 @@ impl<const CONNECTIONS: usize, const BODIES: usize, const ANSWERS: usize>
     pub fn split(&mut self) -> (Shared<'_, CONNECTIONS, BODIES, ANSWERS>, [Seat<'_>; CONNECTIONS]) {
         let shared = Shared {
             table: RefCell::new(Table::new()),
+            pace: Cell::new(Pace::new()),
             changed: Signal::new(),
             leave: [const { Signal::new() }; CONNECTIONS],
             bodies: Pool::new(&mut self.bodies),
@@ -118,6 +121,7 @@ pub struct Seat<'s> {
 /// What the connections of a [`Server`] share.
 pub struct Shared<'b, const C: usize, const B: usize, const A: usize> {
     table: RefCell<Table<C>>,
+    pace: Cell<Pace>,
     changed: Signal<NoopRawMutex, ()>,
     leave: [Signal<NoopRawMutex, ()>; C],
     bodies: Pool<'b, B, BODY_MAX, C>,
@@ -128,7 +132,7 @@ impl<const C: usize, const B: usize, const A: usize> Shared<'_, C, B, A> {
     /// Has the connections that must make room leave, for ever.
     pub async fn make_room(&self) -> Infallible {
         loop {
-            let verdict = self.table.borrow_mut().settle(now());
+            let verdict = self.table.borrow_mut().settle(self.now());
             match verdict {
                 Verdict::Leave(index) => {
                     if let Some(leave) = self.leave.get(index) {
@@ -136,7 +140,7 @@ impl<const C: usize, const B: usize, const A: usize> Shared<'_, C, B, A> {
                     }
                 }
                 Verdict::Later(at) => {
-                    select(self.changed.wait(), Timer::at(instant(at))).await;
+                    select(self.changed.wait(), Timer::at(self.instant(at))).await;
                 }
                 Verdict::Settled => self.changed.wait().await,
             }
@@ -160,6 +164,28 @@ impl<const C: usize, const B: usize, const A: usize> Shared<'_, C, B, A> {
         }
         .run(acceptor, connection)
         .await
+    }
+
+    /// From now on every time limit takes `factor` times as long as it says, for a network on which frames are lost.
+    pub fn stretch_deadlines(&self, factor: NonZeroU32) {
+        let mut pace = self.pace.get();
+        pace.stretch(factor, real_time());
+        self.pace.set(pace);
+        self.changed.signal(());
+    }
+
+    /// Time as the limits count it.
+    fn now(&self) -> Millis {
+        self.pace.get().shown(real_time())
+    }
+
+    fn instant(&self, at: Millis) -> Instant {
+        Instant::from_millis(self.pace.get().real(at).0)
+    }
+
+    fn ticks(&self, limit: Duration) -> embassy_time::Duration {
+        let time = self.pace.get().really(limit);
+        embassy_time::Duration::from_millis(u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
     }
 
     fn update(&self, change: impl FnOnce(&mut Table<C>)) {
@@ -206,16 +232,16 @@ impl<'s, 'b, H: Handler, const C: usize, const B: usize, const A: usize> Worker<
         loop {
             match acceptor.accept().await {
                 Ok((_, mut socket)) => {
-                    connection.open(now());
+                    connection.open(self.shared.now());
                     let served = self.serve(&mut connection, &mut socket).await;
                     self.enter(Phase::Closing, false);
                     if served.is_err() || !connection.is_ended() {
-                        let _ = with_timeout(ticks(CLOSE_DEADLINE), socket.abort()).await;
+                        let _ = with_timeout(self.shared.ticks(CLOSE_DEADLINE), socket.abort()).await;
                     }
                     drop(socket);
                     self.enter(Phase::Free, false);
                 }
-                Err(_) => Timer::after(ticks(ACCEPT_RETRY)).await,
+                Err(_) => Timer::after(self.shared.ticks(ACCEPT_RETRY)).await,
             }
         }
     }
@@ -227,7 +253,11 @@ impl<'s, 'b, H: Handler, const C: usize, const B: usize, const A: usize> Worker<
     {
         let mut body: Option<Body<'_, '_, C>> = None;
         loop {
-            let action = connection.poll(now(), self.hosts, body.as_deref_mut().map(|b| &mut b[..]));
+            let action = connection.poll(
+                self.shared.now(),
+                self.hosts,
+                body.as_deref_mut().map(|b| &mut b[..]),
+            );
             if matches!(action, Action::Send | Action::HalfClose | Action::Close) {
                 body = None;
             }
@@ -249,7 +279,8 @@ impl<'s, 'b, H: Handler, const C: usize, const B: usize, const A: usize> Worker<
                     body = None;
                 }
                 Action::HalfClose => {
-                    let closed = with_timeout(ticks(CLOSE_DEADLINE), socket.close(Close::Write)).await;
+                    let closed =
+                        with_timeout(self.shared.ticks(CLOSE_DEADLINE), socket.close(Close::Write)).await;
                     if matches!(closed, Ok(Err(_))) {
                         return Err(Broken);
                     }
@@ -262,7 +293,7 @@ impl<'s, 'b, H: Handler, const C: usize, const B: usize, const A: usize> Worker<
     /// Tells the others what this connection is doing.
     fn enter(&self, phase: Phase, holds_buffer: bool) {
         let mut table = self.shared.table.borrow_mut();
-        if table.set(self.index, phase, holds_buffer, now()) {
+        if table.set(self.index, phase, holds_buffer, self.shared.now()) {
             self.shared.changed.signal(());
         }
         if !table.is_leaving(self.index) {
@@ -271,11 +302,11 @@ impl<'s, 'b, H: Handler, const C: usize, const B: usize, const A: usize> Worker<
     }
 
     async fn read<T: Read>(&self, connection: &mut Connection<'_>, socket: &mut T) -> Result<(), Broken> {
-        let deadline = Timer::at(instant(connection.deadline()));
+        let deadline = Timer::at(self.shared.instant(connection.deadline()));
         // Bytes come first: a request that has arrived is not thrown out.
         match select3(socket.read(connection.room()), deadline, self.leave().wait()).await {
             Either3::First(Ok(0)) => connection.ended(),
-            Either3::First(Ok(count)) => connection.received(count, now()),
+            Either3::First(Ok(count)) => connection.received(count, self.shared.now()),
             Either3::First(Err(_)) => return Err(Broken),
             Either3::Second(()) => {}
             Either3::Third(()) => connection.evict(),
@@ -292,7 +323,7 @@ impl<'s, 'b, H: Handler, const C: usize, const B: usize, const A: usize> Worker<
             return Some(buffer);
         }
         let _waiting = Waiting::new(self.shared, Buffer::Body);
-        self.shared.bodies.lend(BUFFER_WAIT).await
+        self.shared.bodies.lend(self.shared.ticks(BUFFER_WAIT)).await
     }
 
     async fn answer_buffer(&self) -> Option<Answer<'s, 'b, C>> {
@@ -300,7 +331,7 @@ impl<'s, 'b, H: Handler, const C: usize, const B: usize, const A: usize> Worker<
             return Some(buffer);
         }
         let _waiting = Waiting::new(self.shared, Buffer::Answer);
-        self.shared.answers.lend(BUFFER_WAIT).await
+        self.shared.answers.lend(self.shared.ticks(BUFFER_WAIT)).await
     }
 
     async fn answer<T: Write>(
@@ -317,7 +348,7 @@ impl<'s, 'b, H: Handler, const C: usize, const B: usize, const A: usize> Worker<
             Ok((from, to)) => {
                 self.send(socket, buffer.get(from..to).unwrap_or_default())
                     .await?;
-                connection.answered(now());
+                connection.answered(self.shared.now());
             }
             Err(fault) => connection.refuse(fault),
         }
@@ -326,7 +357,7 @@ impl<'s, 'b, H: Handler, const C: usize, const B: usize, const A: usize> Worker<
 
     /// Sends all of `bytes`, if the client takes them in time and need not make room meanwhile.
     async fn send<T: Write>(&self, socket: &mut T, mut bytes: &[u8]) -> Result<(), Broken> {
-        let mut deadline = Timer::after(ticks(WRITE_DEADLINE));
+        let mut deadline = Timer::after(self.shared.ticks(WRITE_DEADLINE));
         while !bytes.is_empty() {
             self.taken();
             // No flush: it may wait for the acknowledgement, and closing does that anyway.
@@ -341,7 +372,7 @@ impl<'s, 'b, H: Handler, const C: usize, const B: usize, const A: usize> Worker<
     /// Tells the others that the client takes its answer.
     fn taken(&self) {
         let mut table = self.shared.table.borrow_mut();
-        if table.taken(self.index, now()) {
+        if table.taken(self.index, self.shared.now()) {
             self.shared.changed.signal(());
         }
         if !table.is_leaving(self.index) {
@@ -362,8 +393,10 @@ impl<'s, 'b, H: Handler, const C: usize, const B: usize, const A: usize> Worker<
         let request = connection
             .request(body.map(|b| &b[..]), &mut slots)
             .ok_or(Fault::RequestLine)?;
-        let answer = self.handler.handle(now(), &request, &mut buffer[HEAD_ROOM..]);
-        let response = with_timeout(ticks(ANSWER_DEADLINE), answer)
+        let answer = self
+            .handler
+            .handle(real_time(), &request, &mut buffer[HEAD_ROOM..]);
+        let response = with_timeout(self.shared.ticks(ANSWER_DEADLINE), answer)
             .await
             .map_err(|_| Fault::NoAnswer)?;
 
@@ -383,14 +416,6 @@ impl<'s, 'b, H: Handler, const C: usize, const B: usize, const A: usize> Worker<
     }
 }
 
-fn now() -> Millis {
+fn real_time() -> Millis {
     Millis(Instant::now().as_millis())
-}
-
-fn instant(at: Millis) -> Instant {
-    Instant::from_millis(at.0)
-}
-
-pub(super) fn ticks(time: Duration) -> embassy_time::Duration {
-    embassy_time::Duration::from_millis(u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
 }
