@@ -16,7 +16,7 @@ use core::future::pending;
 
 use embassy_executor::Spawner;
 use embassy_futures::join::join;
-use embassy_net::{Runner, Stack, StackResources};
+use embassy_net::{DhcpConfig, Runner, Stack, StackResources};
 use embassy_time::{Duration, Timer};
 use esp_hal::clock::CpuClock;
 use esp_hal::efuse::{InterfaceMacAddress, interface_mac_address};
@@ -29,6 +29,7 @@ use mcp_device_net::boot::Stage;
 use mcp_device_net::http::{Hosts, Seat, Server, Shared};
 use mcp_device_net::mdns::{Config, Label, Txt};
 use mcp_hil_board_network::discovery;
+use mcp_hil_board_network::door::Door;
 use mcp_hil_board_network::listener::{self, Listener};
 use mcp_hil_board_startup::configuration::{Configuration, Secret};
 use mcp_hil_board_startup::guard::Guarded;
@@ -48,6 +49,8 @@ const BODIES: usize = 2;
 const ANSWERS: usize = 2;
 /// Sockets of the network stack: those for TCP, DHCP, mDNS.
 const SOCKETS: usize = listener::SOCKETS + 2;
+/// After this a DHCP server has not got the question: in a network just joined the first is often lost.
+const DHCP_RETRY: core::time::Duration = core::time::Duration::from_secs(2);
 /// RAM that the bootloader has left behind, all of it heap, bytes.
 const HEAP_RECLAIMED: usize = 64 * 1024;
 /// The rest of the heap, bytes.
@@ -136,8 +139,9 @@ fn run(
 
     let [seed, names, pauses] =
         [(); 3].map(|()| u64::from(board.entropy()) << 32 | u64::from(board.entropy()));
-    let dhcp = embassy_net::Config::dhcpv4(Default::default());
-    let (stack, network) = embassy_net::new(Interface::station(), dhcp, RESOURCES.take(), seed);
+    let dhcp = embassy_net::Config::dhcpv4(dhcp());
+    let interface = Door::new(Interface::station(), PORT);
+    let (stack, network) = embassy_net::new(interface, dhcp, RESOURCES.take(), seed);
     let device = DEVICE.init(Guarded::new(Device::new(board, now()), token.map(Secret::reveal)));
     let hosts = HOSTS.init(Hosts::default());
     spawner.spawn(run_network(network, watchdog).expect(ONCE));
@@ -146,9 +150,16 @@ fn run(
     spawner.spawn(be_found(stack, device.inner().board(), names, hosts).expect(ONCE));
 }
 
+fn dhcp() -> DhcpConfig {
+    let mut config = DhcpConfig::default();
+    config.retry_config.discover_timeout = DHCP_RETRY.into();
+    config.retry_config.initial_request_timeout = DHCP_RETRY.into();
+    config
+}
+
 /// The network, and the watchdog in the same task: when the one hangs, the other bites.
 #[embassy_executor::task]
-async fn run_network(mut runner: Runner<'static, Interface>, watchdog: Watchdog) {
+async fn run_network(mut runner: Runner<'static, Door<Interface>>, watchdog: Watchdog) {
     join(runner.run(), watchdog.feed()).await;
 }
 

@@ -5,7 +5,7 @@ use mcp_device::Millis;
 
 /// For the radio to join, milliseconds: scan, authentication, association and WPA2's handshake.
 const JOIN: u64 = 30_000;
-/// For DHCP to give an address, milliseconds. Three rounds of discovery.
+/// For DHCP to give an address, milliseconds: several rounds of discovery.
 const ADDRESS: u64 = 45_000;
 /// With an address for so long, the network counts as good again, milliseconds.
 const STEADY: u64 = 30_000;

@@ -1,0 +1,129 @@
+//! Console lines, word for word.
+
+use mcp_device::Millis;
+use mcp_hil_board_startup::configuration::{Configuration, ConfigurationError, Wifi};
+use mcp_hil_board_startup::stage::{Start, Told, Unconfigured};
+use mcp_hil_board_startup::station::{Event, Station, Step};
+
+#[test]
+fn a_board_starts_with_a_network_only() {
+    let wifi = Wifi {
+        ssid: b"net",
+        password: None,
+    };
+    let configuration = Configuration {
+        wifi: Some(wifi),
+        ..Configuration::default()
+    };
+    assert_eq!(Start::new(Ok(configuration)), Start::Run(wifi, configuration));
+    assert_eq!(
+        Start::new(Ok(Configuration::default())),
+        Start::Wait(Unconfigured::NoNetwork)
+    );
+    let error = ConfigurationError::Crc;
+    assert_eq!(Start::new(Err(error)), Start::Wait(Unconfigured::Sector(error)));
+}
+
+#[test]
+fn the_boot_log_tells_the_state_of_the_configuration() {
+    let wifi = Wifi {
+        ssid: b"net",
+        password: None,
+    };
+    for (sector, state) in [
+        (
+            Ok(Configuration {
+                wifi: Some(wifi),
+                ..Configuration::default()
+            }),
+            "ok",
+        ),
+        (Ok(Configuration::default()), "missing"),
+        (Err(ConfigurationError::Missing), "missing"),
+        (Err(ConfigurationError::Unreadable(1)), "bad"),
+        (Err(ConfigurationError::Version(2)), "bad"),
+    ] {
+        let line = format!("mcp-device boot stage=configuration state={state}");
+        assert_eq!(Start::new(sector).to_string(), line);
+    }
+}
+
+#[test]
+fn a_board_that_waits_says_why_and_what_to_do() {
+    for (reason, text) in [
+        (Unconfigured::NoNetwork, "it names no network"),
+        (Unconfigured::Sector(ConfigurationError::Missing), "there is none"),
+        (
+            Unconfigured::Sector(ConfigurationError::Length(5000, 4084)),
+            "it claims 5000 bytes of entries; there is room for 4084",
+        ),
+    ] {
+        assert_eq!(
+            reason.to_string(),
+            format!(
+                "mcp-device warning: configuration: {text}; write one to the partition `config`, and reset the board"
+            )
+        );
+    }
+}
+
+/// Takes a station through events, each at its time, and gives what is told of them.
+fn told(events: &[(u64, Event)]) -> Vec<String> {
+    let mut station = Station::new(1, Millis(0));
+    let mut lines = Vec::new();
+    for &(now, event) in events {
+        let from = station.step();
+        let to = station.on(event, Millis(now));
+        lines.extend(
+            Told::of(from, event, to, "NoAccessPointFound", Millis(now)).map(|told| told.to_string()),
+        );
+    }
+    lines
+}
+
+#[test]
+fn a_station_tells_when_it_joins() {
+    let lines = told(&[(10, Event::Joined), (20, Event::Addressed)]);
+    assert_eq!(lines, ["mcp-device boot stage=joined"]);
+}
+
+#[test]
+fn a_station_that_is_out_tells_why_and_for_how_long() {
+    let lines = told(&[(10, Event::Refused)]);
+    let [line] = &lines[..] else { panic!("{lines:?}") };
+    let pause = line
+        .strip_prefix("mcp-device warning: not in the network: NoAccessPointFound; next attempt in ")
+        .and_then(|rest| rest.strip_suffix(" ms"))
+        .and_then(|pause| pause.parse::<u64>().ok());
+    assert!(pause.is_some_and(|pause| (750..=1000).contains(&pause)), "{line}");
+    assert_eq!(
+        told(&[(10, Event::Joined), (20, Event::Gone)]).len(),
+        2,
+        "lost again"
+    );
+}
+
+#[test]
+fn a_station_tells_that_it_gives_up_once() {
+    assert_eq!(
+        told(&[(30_000, Event::Elapsed), (30_001, Event::Gone)]),
+        ["mcp-device warning: the radio neither joins nor gives up; stopping it"]
+    );
+    assert_eq!(
+        told(&[
+            (10, Event::Joined),
+            (45_010, Event::Elapsed),
+            (45_020, Event::Gone)
+        ]),
+        [
+            "mcp-device boot stage=joined",
+            "mcp-device warning: the network gives no address; leaving it for another attempt"
+        ]
+    );
+    assert_eq!(
+        Station::new(1, Millis(0)).step(),
+        Step::Join {
+            until: Millis(30_000)
+        }
+    );
+}
