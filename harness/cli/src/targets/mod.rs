@@ -11,7 +11,7 @@ mod virtual_;
 
 pub use reference::ReferenceServer;
 #[cfg(target_os = "linux")]
-pub use virtual_::{BOOT_LIMIT, Up, VirtualBoards};
+pub use virtual_::{BOOT_LIMIT, Up, VirtualBoards, stretch};
 
 use mcp_hil_harness::replay::Subject;
 use std::any::Any;

@@ -1,0 +1,150 @@
+//! The network that this process is inside of, and the boards on it.
+
+use crate::client::Client;
+use mcp_hil::targets::BOOT_LIMIT;
+use mcp_hil_harness::board::firmware::VIRTUAL;
+use mcp_hil_harness::target::Endpoint;
+use mcp_hil_virtual_board::{Board, BoardOptions, Options, VirtualNetwork};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::time::Duration;
+
+/// A served request takes no longer, whatever else is going on.
+pub const SERVED_WITHIN: Duration = Duration::from_secs(1);
+/// Most heap that a request may take, bytes; the board has 16384.
+const HEAP: u64 = 4096;
+
+// places on the network, so that no two trials have the same board
+pub const LOSS: [usize; 8] = [0, 1, 2, 3, 4, 5, 6, 7];
+pub const INFRASTRUCTURE: usize = 8;
+pub const BOUNDS: usize = 9;
+pub const SILENT: usize = 10;
+pub const UNREAD: usize = 11;
+pub const BODY: usize = 12;
+pub const STRETCHED: usize = 13;
+pub const CONSOLE: usize = 14;
+pub const BEFORE: usize = 15;
+pub const LATER: usize = 16;
+pub const GOODBYE: usize = 17;
+pub const KILLED: usize = 18;
+const PLACES: usize = 19;
+
+/// What the trials need: nothing yet, or the network, or why there is none.
+#[derive(Default)]
+pub struct Lab(OnceLock<Result<Ready, String>>);
+
+/// The firmware and the network.
+pub struct Ready {
+    firmware: PathBuf,
+    pub network: VirtualNetwork,
+}
+
+impl Lab {
+    /// Builds the firmware and enters the network; before the process has a second thread.
+    pub fn prepare(&self) {
+        self.0.get_or_init(prepare);
+    }
+
+    pub fn ready(&self) -> Result<&Ready, String> {
+        match self.0.get() {
+            Some(ready) => ready.as_ref().map_err(String::clone),
+            None => Err("nothing was prepared".to_owned()),
+        }
+    }
+
+    pub fn trouble(&self) -> Option<&str> {
+        self.0.get()?.as_ref().err().map(String::as_str)
+    }
+}
+
+fn prepare() -> Result<Ready, String> {
+    // a user would take the minutes of a first build for a hang
+    eprintln!("rv32: building {}", VIRTUAL.folder);
+    let folder = VIRTUAL
+        .find(Path::new(env!("CARGO_MANIFEST_DIR")))
+        .ok_or("the board's folder is not there")?;
+    let runtime = runtime()?;
+    let build = VIRTUAL.build(&folder, Path::new(env!("CARGO")));
+    let firmware = runtime.block_on(build).map_err(|error| error.to_string())?;
+    drop(runtime);
+    let options = Options {
+        boards: PLACES,
+        seed: 1,
+        ..Options::default()
+    };
+    let network = VirtualNetwork::enter(&options).map_err(|error| error.to_string())?;
+    Ok(Ready { firmware, network })
+}
+
+/// A runtime on this thread.
+pub fn runtime() -> Result<tokio::runtime::Runtime, String> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| error.to_string())
+}
+
+impl Ready {
+    /// Starts a board and waits until it serves, which it does only with the build that was made for it.
+    pub fn start(&self, place: usize) -> Result<Tested, String> {
+        let start = || {
+            let board = self
+                .network
+                .start_board(place, &self.firmware, &BoardOptions::default())?;
+            let serving = board.wait_until_serving(BOOT_LIMIT)?;
+            Ok((board, serving.url))
+        };
+        let (board, url) = start().map_err(|error: mcp_hil_virtual_board::Error| error.to_string())?;
+        let endpoint = Endpoint::parse(&url).map_err(|error| error.to_string())?;
+        Ok(Tested { board, endpoint })
+    }
+}
+
+/// A board under test.
+pub struct Tested {
+    pub board: Board,
+    pub endpoint: Endpoint,
+}
+
+impl Tested {
+    /// A new connection to it.
+    pub fn connect(&self) -> Result<Client, String> {
+        Client::connect(&self.endpoint).map_err(|reason| self.with_console(&reason))
+    }
+
+    /// Sends a message on a connection of its own.
+    pub fn post(&self, body: &[u8]) -> Result<(u16, String), String> {
+        let answer = self.connect().and_then(|mut client| client.post(body));
+        answer.map_err(|reason| self.with_console(&reason))
+    }
+
+    /// It serves the next request at once, did not start anew, did not panic, and kept its memory together.
+    pub fn is_well(&self, after: &str) -> Result<(), String> {
+        let started = std::time::Instant::now();
+        let call =
+            br#"{"jsonrpc":"2.0","id":"after","method":"tools/call","params":{"name":"device_stats"}}"#;
+        let (status, body) = self.post(call)?;
+        let took = started.elapsed();
+        let fail = |reason: String| Err(self.with_console(&format!("after {after}: {reason}")));
+        if status != 200 || took > SERVED_WITHIN {
+            return fail(format!(
+                "the next request was answered {status} in {took:?}: {body}"
+            ));
+        }
+        let answer: serde_json::Value = serde_json::from_str(&body).map_err(|error| error.to_string())?;
+        match answer["result"]["structuredContent"]["heap_peak"].as_u64() {
+            Some(1..=HEAP) => {}
+            peak => return fail(format!("the heap's peak is {peak:?}, at most {HEAP} are right")),
+        }
+        let printed = self.board.console().tail(usize::MAX);
+        if printed.contains("panic") || printed.matches("stage=reset").count() != 1 {
+            return fail("the board panicked or was reset".to_owned());
+        }
+        Ok(())
+    }
+
+    /// A reason with what stands on the console.
+    pub fn with_console(&self, reason: &str) -> String {
+        format!("{reason}\nconsole:\n{}", self.board.console().tail(20))
+    }
+}
