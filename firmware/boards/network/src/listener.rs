@@ -2,6 +2,8 @@
 //! no socket listens is refused, and one that comes while all connections are taken could not wait for its turn.
 
 use core::net::SocketAddr;
+use core::num::NonZeroU32;
+use core::sync::atomic::{AtomicU32, Ordering};
 
 use edge_nal::{Close, Readable, TcpAccept, TcpShutdown, TcpSplit};
 use embassy_executor::Spawner;
@@ -27,6 +29,19 @@ pub(crate) const SILENCE: Duration = Duration::from_secs(20);
 /// For a client to acknowledge the end of its connection, before the socket listens again.
 const FAREWELL: Duration = Duration::from_millis(250);
 
+/// How many times as long these limits are for clients that have come.
+static STRETCH: AtomicU32 = AtomicU32::new(1);
+
+/// Has clients that come from now on be waited for `factor` times as long, for a network on which frames are lost; to be
+/// called together with `mcp_device_net::http::Shared::stretch_deadlines`.
+pub fn stretch_deadlines(factor: NonZeroU32) {
+    STRETCH.store(factor.get(), Ordering::Relaxed);
+}
+
+fn stretched(limit: Duration) -> Duration {
+    limit * STRETCH.load(Ordering::Relaxed)
+}
+
 type Socket = Mutex<NoopRawMutex, TcpSocket<'static>>;
 type Accepted = Channel<NoopRawMutex, Connection, SOCKETS>;
 
@@ -50,7 +65,6 @@ impl Listener {
         let accepted = ACCEPTED.init(Channel::new());
         let sockets = BUFFERS.take().each_mut().map(|(receive, send)| {
             let mut socket = TcpSocket::new(stack, receive, send);
-            socket.set_timeout(Some(SILENCE));
             socket.set_nagle_enabled(false);
             Mutex::new(socket)
         });
@@ -70,7 +84,9 @@ async fn listen(socket: &'static Socket, port: u16, accepted: &'static Accepted)
     loop {
         let mut socket = socket.lock().await;
         end(&mut socket).await;
+        socket.set_timeout(Some(SILENCE));
         if socket.accept(port).await.is_ok() {
+            socket.set_timeout(Some(stretched(SILENCE)));
             accepted.send(Connection(socket)).await;
         }
     }
@@ -78,11 +94,12 @@ async fn listen(socket: &'static Socket, port: u16, accepted: &'static Accepted)
 
 /// Ends what the last client left, in good order if it takes part.
 async fn end(socket: &mut TcpSocket<'_>) {
+    let farewell = stretched(FAREWELL);
     socket.close();
-    let _ = with_timeout(FAREWELL, socket.flush()).await;
+    let _ = with_timeout(farewell, socket.flush()).await;
     if !matches!(socket.state(), State::Closed | State::TimeWait) {
         socket.abort();
-        let _ = with_timeout(FAREWELL, socket.flush()).await;
+        let _ = with_timeout(farewell, socket.flush()).await;
     }
 }
 

@@ -5,6 +5,8 @@ use core::num::NonZeroU32;
 use embassy_sync::blocking_mutex::raw::CriticalSectionRawMutex;
 use embassy_sync::signal::Signal;
 
+use mcp_hil_board_network::listener;
+
 use crate::{Connections, console, memory};
 
 /// Largest factor for time limits.
@@ -32,6 +34,7 @@ pub async fn obey(connections: &'static Connections) {
             _ => match line.strip_prefix(b"deadline-factor ").map(factor) {
                 Some(Some(factor)) => {
                     connections.stretch_deadlines(factor);
+                    listener::stretch_deadlines(factor);
                     console!("mcp-device deadline-factor {factor}");
                 }
                 Some(None) => {
