@@ -47,9 +47,9 @@ enum Era {
 }
 
 /// Answers one message.
-pub(crate) fn handle(server: &Server, body: &[u8], transport: &Transport<'_>) -> Reply {
+pub(crate) async fn handle(server: &Server, body: &[u8], transport: &Transport<'_>) -> Reply {
     match read(body, transport) {
-        Ok((era, Message::Request(request))) => respond(server, era, &request, transport),
+        Ok((era, Message::Request(request))) => respond(server, era, &request, transport).await,
         Ok((Era::Modern, Message::Response)) => {
             let reason = format!("a {MODERN} client sends no responses");
             reply(Era::Modern, None, &Err(Error::new(Kind::InvalidRequest, reason)))
@@ -70,10 +70,10 @@ fn read(body: &[u8], transport: &Transport<'_>) -> Result<(Era, Message), (Optio
     Ok((era(&message, transport)?, message))
 }
 
-fn respond(server: &Server, era: Era, request: &Request, transport: &Transport<'_>) -> Reply {
+async fn respond(server: &Server, era: Era, request: &Request, transport: &Transport<'_>) -> Reply {
     let outcome = match era {
-        Era::Legacy => legacy::answer(server, request, transport),
-        Era::Modern => modern::answer(server, request, transport),
+        Era::Legacy => legacy::answer(server, request, transport).await,
+        Era::Modern => modern::answer(server, request, transport).await,
     };
     let finish = match era {
         Era::Legacy => |result| result,

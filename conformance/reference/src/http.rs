@@ -32,8 +32,8 @@ const STOP_DEADLINE: Duration = Duration::from_secs(2);
 const DISCARD_LIMIT: usize = 16 << 20;
 
 impl Server {
-    /// Answers one HTTP request, whose body is whole. Does no I/O.
-    pub fn answer(&self, request: &http::Request<Bytes>) -> Response<Bytes> {
+    /// Answers one HTTP request, whose body is whole. Does no I/O, and waits only for jobs that were told to stop.
+    pub async fn answer(&self, request: &http::Request<Bytes>) -> Response<Bytes> {
         let (method, uri, headers) = (request.method(), request.uri(), request.headers());
         if let Err(refusal) = head::check(method, uri, headers, &self.options.names) {
             return refusal.into_response();
@@ -41,7 +41,7 @@ impl Server {
         if request.body().len() > self.options.body_limit {
             return too_large(self.options.body_limit);
         }
-        match handle(self, request.body(), &Transport::Http(headers)) {
+        match handle(self, request.body(), &Transport::Http(headers)).await {
             Reply::Accepted => reply(StatusCode::ACCEPTED, None, Bytes::new()),
             Reply::Message { status, text } => reply(status, Some("application/json"), text.into()),
         }
@@ -57,6 +57,8 @@ pub async fn serve_http(
     server: Arc<Server>,
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
+    let jobs = Arc::clone(&server);
+    let mut jobs = std::pin::pin!(jobs.state.run_jobs());
     let service = TowerToHyperService::new(Router::new().fallback(receive).with_state(server));
     let mut builder = http1::Builder::new();
     builder
@@ -68,6 +70,7 @@ pub async fn serve_http(
     loop {
         let accepted = tokio::select! {
             () = &mut stop => break,
+            never = &mut jobs => match never {},
             Some(_) = connections.join_next() => continue,
             accepted = listener.accept() => accepted,
         };
@@ -94,7 +97,7 @@ async fn receive(State(server): State<Arc<Server>>, request: Request) -> Respons
     let refusal = head::check(&parts.method, &parts.uri, &parts.headers, &server.options.names).err();
     let answer = match (refusal, body) {
         (Some(refusal), _) => refusal.into_response(),
-        (None, Ok(Ok(body))) => server.answer(&http::Request::from_parts(parts, body)),
+        (None, Ok(Ok(body))) => server.answer(&http::Request::from_parts(parts, body)).await,
         (None, Ok(Err(BodyError::TooLarge))) => too_large(limit),
         (None, Ok(Err(BodyError::Broken))) => refuse(
             StatusCode::BAD_REQUEST,

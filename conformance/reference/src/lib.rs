@@ -2,11 +2,12 @@
 //!
 //! It keeps the contract in `fixtures/contract` and shares no code with the firmware that keeps it too: where the
 //! two differ, one of them is wrong. [`Server::answer`] is a function from a request to a response; only
-//! [`serve_http`] and [`serve_stdio`] do I/O.
+//! [`serve_http`] and [`serve_stdio`] do I/O, and let background jobs go on between requests.
 
 mod cursor;
 mod dispatch;
 mod http;
+mod jobs;
 mod json;
 mod jsonrpc;
 mod state;

@@ -1,8 +1,13 @@
 //! The simulated board behind the tools.
 
+use crate::jobs::{Job, Jobs, Millis};
 use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::hash::{BuildHasher, RandomState};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::Duration;
+use tokio::sync::{Notify, Semaphore, SemaphorePermit};
+use tokio::time::{Instant, sleep_until};
 
 /// Log lines that are kept.
 const LOG_LINES: usize = 64;
@@ -11,11 +16,17 @@ const LOG_LINES: usize = 64;
 pub(crate) struct State {
     started: Instant,
     board: Mutex<Board>,
+    /// Tells who waits for the next due job that it may be another now.
+    changed: Notify,
+    waiting: Semaphore,
 }
 
 /// What changes while the server runs.
 #[derive(Debug)]
 pub(crate) struct Board {
+    /// When the lock was taken. All that was due by then has been done.
+    pub(crate) now: Millis,
+    pub(crate) jobs: Jobs,
     pub(crate) led: Led,
     /// Requests answered, errors included.
     pub(crate) requests: u64,
@@ -31,13 +42,24 @@ pub(crate) struct Led {
     pub(crate) brightness: u64,
 }
 
+impl Board {
+    /// Stops the live jobs that fit, and gives their ids.
+    pub(crate) fn stop(&mut self, fits: impl Fn(&Job) -> bool) -> Vec<String> {
+        self.jobs.stop(fits, self.now, &mut self.led)
+    }
+}
+
 impl State {
     pub(crate) fn start() -> Self {
         let led = Led {
             on: false,
             brightness: 100,
         };
+        // Not the ids of an earlier run: a client may still have those.
+        let first_id = RandomState::new().hash_one(0) as u32;
         let board = Board {
+            now: 0,
+            jobs: Jobs::new(first_id),
             led,
             requests: 0,
             errors: 0,
@@ -46,19 +68,56 @@ impl State {
         let state = Self {
             started: Instant::now(),
             board: Mutex::new(board),
+            changed: Notify::new(),
+            waiting: Semaphore::new(1),
         };
         state.log(concat!("reference ", env!("CARGO_PKG_VERSION"), " started"));
         state
     }
 
     /// Milliseconds since start.
-    pub(crate) fn uptime(&self) -> u64 {
+    pub(crate) fn uptime(&self) -> Millis {
         u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 
     pub(crate) fn board(&self) -> MutexGuard<'_, Board> {
         // Every change under the lock is whole, so a panic elsewhere leaves nothing half done.
-        self.board.lock().unwrap_or_else(PoisonError::into_inner)
+        let mut board = self.board.lock().unwrap_or_else(PoisonError::into_inner);
+        let Board { now, jobs, led, .. } = &mut *board;
+        *now = self.uptime();
+        jobs.advance(*now, led);
+        board
+    }
+
+    /// Does what jobs do when it is due, for as long as it is polled.
+    pub(crate) async fn run_jobs(&self) -> Infallible {
+        loop {
+            let due = self.board().jobs.next_due();
+            let sleep = async {
+                match due {
+                    Some(due) => self.sleep_until(due).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                () = sleep => {}
+                () = self.changed.notified() => {}
+            }
+        }
+    }
+
+    /// To be called after a job was started or stopped.
+    pub(crate) fn jobs_changed(&self) {
+        self.changed.notify_one();
+    }
+
+    pub(crate) async fn sleep_until(&self, time: Millis) {
+        sleep_until(self.started + Duration::from_millis(time)).await;
+    }
+
+    /// Leave to wait for jobs that wind down; none while another call has it.
+    pub(crate) fn turn_to_wait(&self) -> Option<SemaphorePermit<'_>> {
+        self.waiting.try_acquire().ok()
     }
 
     pub(crate) fn count(&self, failed: bool) {

@@ -2,9 +2,11 @@
 
 use crate::Server;
 use crate::dispatch::{Reply, Transport, handle, oversized};
+use futures_util::stream::{FuturesUnordered, StreamExt};
 use std::io;
 use std::sync::atomic::AtomicBool;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
+use tokio::sync::mpsc;
 
 /// Serves one client until the input ends. Each message says its own era; `initialize` opens the legacy one.
 ///
@@ -12,31 +14,67 @@ use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWrite
 /// Those of reading and writing.
 pub async fn serve_stdio(
     reader: impl AsyncRead + Unpin,
+    writer: impl AsyncWrite + Unpin,
+    server: &Server,
+) -> io::Result<()> {
+    let (lines, received) = mpsc::channel(1);
+    let read = read_lines(reader, server.options.body_limit, lines);
+    let answer = answer_lines(received, writer, server);
+    tokio::select! {
+        ended = async { tokio::try_join!(read, answer) } => ended.map(|_| ()),
+        never = server.state.run_jobs() => match never {},
+    }
+}
+
+/// A line without its end; none if it was too long.
+type Line = Option<Vec<u8>>;
+
+async fn read_lines(
+    reader: impl AsyncRead + Unpin,
+    limit: usize,
+    lines: mpsc::Sender<Line>,
+) -> io::Result<()> {
+    let mut reader = BufReader::new(reader);
+    let mut line = Vec::new();
+    while let Some(whole) = read_line(&mut reader, &mut line, limit).await? {
+        let line = whole.then(|| std::mem::take(&mut line));
+        if lines.send(line).await.is_err() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Answers in the order of the lines, but for a call that waits: it holds up no other.
+async fn answer_lines(
+    mut lines: mpsc::Receiver<Line>,
     mut writer: impl AsyncWrite + Unpin,
     server: &Server,
 ) -> io::Result<()> {
-    let mut reader = BufReader::new(reader);
     let initialized = AtomicBool::new(false);
-    let limit = server.options.body_limit;
-    let mut line = Vec::new();
-    while let Some(whole) = read_line(&mut reader, &mut line, limit).await? {
-        let reply = if whole {
-            handle(
-                server,
-                &line,
-                &Transport::Stdio {
-                    initialized: &initialized,
-                },
-            )
-        } else {
-            oversized(limit)
+    let mut answers = FuturesUnordered::new();
+    loop {
+        let reply = tokio::select! {
+            biased;
+            Some(reply) = answers.next() => reply,
+            Some(line) = lines.recv() => {
+                answers.push(answer(server, line, &initialized));
+                continue;
+            }
+            else => return Ok(()),
         };
         if let Reply::Message { text, .. } = reply {
             writer.write_all(format!("{text}\n").as_bytes()).await?;
             writer.flush().await?;
         }
     }
-    Ok(())
+}
+
+async fn answer(server: &Server, line: Line, initialized: &AtomicBool) -> Reply {
+    match line {
+        Some(line) => handle(server, &line, &Transport::Stdio { initialized }).await,
+        None => oversized(server.options.body_limit),
+    }
 }
 
 /// Reads a line without its end. `Some(false)`: the line was longer than `limit` and was passed over. `None`: the

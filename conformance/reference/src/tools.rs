@@ -2,6 +2,7 @@
 
 mod device;
 mod echo;
+mod job;
 mod led;
 mod sensor;
 
@@ -10,23 +11,36 @@ use crate::jsonrpc::{Error, Kind};
 use crate::state::State;
 use crate::validate::Schema;
 use crate::{Server, cursor};
+use std::pin::Pin;
 
 /// The file from which the tools are served. Tests hold its effects against values of their own.
 const CONTRACT: &str = include_str!("../../../fixtures/contract/tools.json");
 
 /// A tool's work. The arguments have been judged, so each one is there and of its type, or left out lawfully.
-type Call = fn(&State, &Json) -> Outcome;
+#[derive(Clone, Copy, Debug)]
+enum Call {
+    Now(fn(&State, &Json) -> Outcome),
+    /// It may wait for something to happen.
+    Later(for<'a> fn(&'a State, &'a Json) -> Waiting<'a>),
+}
 
-const CALLS: [(&str, Call); 9] = [
-    ("device_info", device::info),
-    ("device_stats", device::stats),
-    ("echo", echo::echo),
-    ("sensor_list", sensor::list),
-    ("sensor_read", sensor::read),
-    ("led_set", led::set),
-    ("led_get", led::get),
-    ("uptime", device::uptime),
-    ("log_tail", device::log_tail),
+type Waiting<'a> = Pin<Box<dyn Future<Output = Outcome> + Send + 'a>>;
+
+const CALLS: [(&str, Call); 14] = [
+    ("device_info", Call::Now(device::info)),
+    ("device_stats", Call::Now(device::stats)),
+    ("echo", Call::Now(echo::echo)),
+    ("sensor_list", Call::Now(sensor::list)),
+    ("sensor_read", Call::Now(sensor::read)),
+    ("led_set", Call::Now(led::set)),
+    ("led_get", Call::Now(led::get)),
+    ("uptime", Call::Now(device::uptime)),
+    ("log_tail", Call::Now(device::log_tail)),
+    ("job_start", Call::Now(job::start)),
+    ("job_get", Call::Now(job::get)),
+    ("job_list", Call::Now(job::list)),
+    ("job_stop", Call::Later(job::stop)),
+    ("job_stop_all", Call::Later(job::stop_all)),
 ];
 
 /// A tool as it is offered.
@@ -114,7 +128,7 @@ pub(crate) fn list(server: &Server, params: &Json) -> Result<Json, Error> {
 }
 
 /// `tools/call`.
-pub(crate) fn call(server: &Server, params: &Json) -> Result<Json, Error> {
+pub(crate) async fn call(server: &Server, params: &Json) -> Result<Json, Error> {
     let malformed = |reason: String| Error::new(Kind::InvalidParams, reason);
     let name = params.get("name").and_then(Json::as_str);
     let name = name.ok_or_else(|| malformed("params.name must be a string".into()))?;
@@ -125,9 +139,10 @@ pub(crate) fn call(server: &Server, params: &Json) -> Result<Json, Error> {
     }
     let tool = server.tools.iter().find(|tool| tool.name == name);
     let tool = tool.ok_or_else(|| malformed(format!("unknown tool {}", quote(name))))?;
-    let outcome = match tool.input.check(arguments) {
-        Ok(()) => (tool.call)(&server.state, arguments),
-        Err(fault) => Outcome::Failed(format!("invalid arguments: {fault}")),
+    let outcome = match (tool.input.check(arguments), tool.call) {
+        (Ok(()), Call::Now(call)) => call(&server.state, arguments),
+        (Ok(()), Call::Later(call)) => call(&server.state, arguments).await,
+        (Err(fault), _) => Outcome::Failed(format!("invalid arguments: {fault}")),
     };
     Ok(outcome.into_result())
 }
@@ -158,7 +173,12 @@ mod tests {
                 "led_set",
                 "led_get",
                 "uptime",
-                "log_tail"
+                "log_tail",
+                "job_start",
+                "job_get",
+                "job_list",
+                "job_stop",
+                "job_stop_all"
             ]
         );
     }

@@ -48,7 +48,7 @@ fn refused(tool: &str, arguments: &Value) -> Option<String> {
 fn value() -> impl Strategy<Value = Value> {
     let number = prop_oneof![
         (-2_i64..=104).prop_map(Value::from),
-        select(vec![0, 1, 32, 33, 64, 65, 100, 101]).prop_map(Value::from),
+        select(vec![0, 1, 32, 33, 64, 65, 100, 101, 1000, 1001, 60_000, 60_001]).prop_map(Value::from),
         select(vec![
             json!(1.0),
             json!(32.0),
@@ -63,6 +63,8 @@ fn value() -> impl Strategy<Value = Value> {
     let text = prop_oneof![
         ".{0,8}".prop_map(Value::from),
         select(vec!["temperature", "supply_voltage", "humidity", "Humidity", ""]).prop_map(Value::from),
+        select(vec!["count", "fail", "running", "stopped"]).prop_map(Value::from),
+        (22_usize..26, select(vec!["a", "ä"])).prop_map(|(length, unit)| unit.repeat(length).into()),
         (4094_usize..4099, select(vec!["a", "ä"])).prop_map(|(length, unit)| unit.repeat(length).into()),
     ];
     let leaf = prop_oneof![
@@ -74,7 +76,7 @@ fn value() -> impl Strategy<Value = Value> {
     leaf.prop_recursive(2, 8, 3, |inner| {
         prop_oneof![
             proptest::collection::vec(inner.clone(), 0..3).prop_map(Value::from),
-            btree_map("[a-c]", inner, 0..3).prop_map(|members| json!(members)),
+            btree_map("[a-c]|steps|step_ms|reason", inner, 0..3).prop_map(|members| json!(members)),
         ]
     })
 }
@@ -87,6 +89,15 @@ fn arguments() -> impl Strategy<Value = Value> {
         "on",
         "brightness",
         "lines",
+        "program",
+        "args",
+        "name",
+        "job_id",
+        "timeout_ms",
+        "wait_ms",
+        "exclusive",
+        "replace",
+        "status",
         "a/b~",
         "",
     ];
@@ -106,6 +117,7 @@ proptest! {
     #[test]
     fn likewise_for_arguments_of_the_right_names(
         text in value(), repeat in value(), channel in value(), on in value(), brightness in value(), lines in value(),
+        program in value(), steps in value(), step_ms in value(), reason in value(), name in value(), timeout_ms in value(),
     ) {
         for (tool, arguments) in [
             ("echo", json!({ "text": text, "repeat": repeat })),
@@ -114,6 +126,12 @@ proptest! {
             ("led_set", json!({ "on": on })),
             ("led_set", json!({ "on": true, "brightness": brightness })),
             ("log_tail", json!({ "lines": lines })),
+            ("job_start", json!({ "program": program })),
+            ("job_start", json!({ "program": "count", "args": { "steps": steps, "step_ms": step_ms } })),
+            ("job_start", json!({ "program": "fail", "args": { "reason": reason }, "name": name })),
+            ("job_start", json!({ "program": "count", "timeout_ms": timeout_ms, "exclusive": name, "replace": on })),
+            ("job_get", json!({ "job_id": name })),
+            ("job_stop", json!({ "name": name, "wait_ms": timeout_ms })),
         ] {
             let (_, validator) = TOOLS.iter().find(|(name, _)| name == tool).unwrap();
             let refused = refused(tool, &arguments);

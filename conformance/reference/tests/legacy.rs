@@ -209,12 +209,13 @@ fn pages(server: &Server) -> Vec<Vec<String>> {
 }
 
 #[test]
-fn nine_tools_come_in_pages_of_four() {
+fn fourteen_tools_come_in_pages_of_four() {
     let server = server();
     let golden = [
         &["device_info", "device_stats", "echo", "sensor_list"][..],
         &["sensor_read", "led_set", "led_get", "uptime"],
-        &["log_tail"],
+        &["log_tail", "job_start", "job_get", "job_list"],
+        &["job_stop", "job_stop_all"],
     ];
     assert_eq!(pages(&server), golden);
     assert_eq!(pages(&server), golden);
@@ -230,10 +231,10 @@ fn the_page_size_is_a_switch() {
         });
         pages(&server).iter().map(Vec::len).collect::<Vec<_>>()
     };
-    assert_eq!(sizes(1), [1; 9]);
-    assert_eq!(sizes(3), [3, 3, 3]);
-    assert_eq!(sizes(9), [9]);
-    assert_eq!(sizes(usize::MAX), [9]);
+    assert_eq!(sizes(1), [1; 14]);
+    assert_eq!(sizes(3), [3, 3, 3, 3, 2]);
+    assert_eq!(sizes(7), [7, 7]);
+    assert_eq!(sizes(usize::MAX), [14]);
 }
 
 #[test]
@@ -371,6 +372,21 @@ fn a_bad_argument_is_told_where_and_why() {
         ),
         ("led_get", json!({ "a": 1 }), r#": unexpected property "a""#),
         ("log_tail", json!({ "lines": 33 }), "/lines: greater than 32"),
+        (
+            "job_start",
+            json!({ "program": "no_such" }),
+            r#"/program: expected one of "count", "blink", "sweep", "fail", "spin""#,
+        ),
+        (
+            "job_start",
+            json!({ "program": "count", "args": { "steps": 0 } }),
+            "/args/steps: less than 1",
+        ),
+        (
+            "job_start",
+            json!({ "program": "count", "args": { "x": 0 } }),
+            r#"/args: unexpected property "x""#,
+        ),
     ] {
         let answer = legacy(&server(), 200, call(tool, arguments.clone()));
         let golden = json!({

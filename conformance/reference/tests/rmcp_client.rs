@@ -12,7 +12,7 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::time::timeout;
 
-const TOOLS: [&str; 9] = [
+const TOOLS: [&str; 14] = [
     "device_info",
     "device_stats",
     "echo",
@@ -22,6 +22,11 @@ const TOOLS: [&str; 9] = [
     "led_get",
     "uptime",
     "log_tail",
+    "job_start",
+    "job_get",
+    "job_list",
+    "job_stop",
+    "job_stop_all",
 ];
 
 type Client = RunningService<RoleClient, ClientConfig>;

@@ -6,7 +6,11 @@ use crate::jsonrpc::{Error, Kind, Request};
 use crate::{Server, tools};
 use std::sync::atomic::Ordering;
 
-pub(super) fn answer(server: &Server, request: &Request, transport: &Transport<'_>) -> Result<Json, Error> {
+pub(super) async fn answer(
+    server: &Server,
+    request: &Request,
+    transport: &Transport<'_>,
+) -> Result<Json, Error> {
     let method = &*request.method;
     if let Transport::Stdio { initialized } = transport {
         if method == "initialize" {
@@ -24,7 +28,7 @@ pub(super) fn answer(server: &Server, request: &Request, transport: &Transport<'
         "initialize" => initialize(&request.params),
         "ping" => Ok(Json::object([])),
         "tools/list" => tools::list(server, &request.params),
-        "tools/call" => tools::call(server, &request.params),
+        "tools/call" => tools::call(server, &request.params).await,
         _ => Err(method_not_found(method)),
     }
 }

@@ -14,7 +14,11 @@ const META_SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 /// How long a client may keep a list, in milliseconds.
 const TTL_MS: u64 = 60_000;
 
-pub(super) fn answer(server: &Server, request: &Request, transport: &Transport<'_>) -> Result<Json, Error> {
+pub(super) async fn answer(
+    server: &Server,
+    request: &Request,
+    transport: &Transport<'_>,
+) -> Result<Json, Error> {
     let version = version(&request.params)?;
     if let Transport::Http(headers) = transport {
         check_headers(headers, version, request)?;
@@ -35,7 +39,7 @@ pub(super) fn answer(server: &Server, request: &Request, transport: &Transport<'
             ("instructions", INSTRUCTIONS.into()),
         ]))),
         "tools/list" => tools::list(server, &request.params).map(cacheable),
-        "tools/call" => tools::call(server, &request.params),
+        "tools/call" => tools::call(server, &request.params).await,
         method => Err(method_not_found(method)),
     }
 }

@@ -5,13 +5,18 @@ use axum::body::Bytes;
 use axum::http::{HeaderName, HeaderValue, Request, Response};
 use mcp_hil_reference::Server;
 use serde_json::{Value, json};
+use std::sync::LazyLock;
+use tokio::runtime::{Builder, Runtime};
+
+static RUNTIME: LazyLock<Runtime> =
+    LazyLock::new(|| Builder::new_current_thread().enable_time().build().unwrap());
 
 /// A header that is put in place of the usual one; an empty value leaves it out.
 pub type Change<'a> = (&'static str, &'a str);
 
 /// POSTs a body as a legacy client does.
 pub fn post(server: &Server, body: impl Into<Bytes>, changes: &[Change]) -> (u16, Value) {
-    let response = server.answer(&request(body.into(), changes));
+    let response = RUNTIME.block_on(server.answer(&request(body.into(), changes)));
     (response.status().as_u16(), parse(&response))
 }
 
