@@ -3,10 +3,12 @@
 use crate::snapshot::Answered;
 use mcp_hil_harness::transcript::Pattern;
 use mcp_hil_harness::transcript::pattern::Rule;
+use regex::Regex;
 use serde_json::Value;
+use std::sync::LazyLock;
 
 /// Members that differ from run to run or from board to board.
-const VARYING: [&str; 11] = [
+const VARYING: [&str; 13] = [
     "mac",
     "chip",
     "board",
@@ -18,7 +20,17 @@ const VARYING: [&str; 11] = [
     "heap_peak",
     "value",
     "nextCursor",
+    "job_id",
+    "runtime_ms",
 ];
+/// Programs whose log tells how far they came until they were stopped.
+const ENDLESS: [&str; 2] = ["spin", "sweep"];
+/// What such a log varies.
+const LOG: [&str; 3] = ["log_lines", "log_truncated", "recent_log"];
+
+/// The id of a job in the text of a refusal.
+#[allow(clippy::unwrap_used, reason = "a panic is a failed test")]
+static JOB_ID: LazyLock<Regex> = LazyLock::new(|| Regex::new(r#"( job | id ")[0-9a-f]{8}\b(")?"#).unwrap());
 
 /// The same value with what varies replaced by its name, also in JSON inside a text.
 pub fn steady(value: &Value) -> Value {
@@ -26,10 +38,13 @@ pub fn steady(value: &Value) -> Value {
         Value::Object(members) => {
             let is_board = members.contains_key("mac");
             let is_log = members.len() == 1 && members.contains_key("lines");
+            let program = members.get("program").and_then(Value::as_str);
+            let is_endless = program.is_some_and(|program| ENDLESS.contains(&program));
             let steadied = members.iter().map(|(name, value)| {
                 let varies = VARYING.contains(&name.as_str()) && !value.is_object()
                     || is_board && name == "name"
-                    || is_log && name == "lines";
+                    || is_log && name == "lines"
+                    || is_endless && LOG.contains(&name.as_str());
                 (
                     name.clone(),
                     if varies {
@@ -46,6 +61,7 @@ pub fn steady(value: &Value) -> Value {
             Ok(inner) => steady(&inner).to_string().into(),
             Err(_) => value.clone(),
         },
+        Value::String(text) => JOB_ID.replace_all(text, "$1<job_id>$2").into(),
         other => other.clone(),
     }
 }
