@@ -13,9 +13,13 @@ pub const MAX_VALUES: usize = 2048;
 pub const MAX_ID: usize = MAX_ANSWER - 1024;
 /// Tools on a page of `tools/list`.
 pub const PAGE_SIZE: usize = 4;
-/// Bytes of the log that are kept; the oldest lines make room.
+/// Jobs that are kept, live or ended.
+pub const MAX_JOBS: usize = 16;
+/// Jobs that run at once; more wait in a queue.
+pub const MAX_RUNNING_JOBS: usize = 4;
+/// Bytes of a log that are kept, the board's or a job's; the oldest lines make room.
 pub const MAX_LOG: usize = 2048;
-/// Longest line of the log with its time, bytes; the rest of a longer line is cut off.
+/// Longest line of a log with its time, bytes; the rest of a longer line is cut off.
 pub const MAX_LOG_LINE: usize = 160;
 /// Most characters of a client's text that an error message repeats.
 pub const MAX_QUOTE: usize = 64;

@@ -3,12 +3,15 @@
 use core::cell::{Cell, RefCell};
 use core::fmt;
 
+use embassy_sync::blocking_mutex::raw::NoopRawMutex;
+use embassy_sync::signal::Signal;
 use serde_json::value::RawValue;
 
 use crate::answer::{Full, SERVER_INFO, Writer};
 use crate::contract::{self, TOOLS};
 use crate::era::{Era, LEGACY, SUPPORTED};
 use crate::http::below_json_rpc;
+use crate::jobs::{Jobs, Outside, Winding};
 use crate::json::{members, object, string};
 use crate::log::Log;
 use crate::message::{self, Call, Error, Id, Message};
@@ -25,6 +28,13 @@ pub struct Device<B> {
     pub(crate) board: B,
     pub(crate) led: Cell<Led>,
     pub(crate) log: RefCell<Log>,
+    pub(crate) jobs: RefCell<Jobs>,
+    /// Something may be due sooner than the last poll said.
+    sooner: Signal<NoopRawMutex, ()>,
+    /// Until when a call waits for jobs to wind down. One call may: each that does keeps a buffer of the server.
+    waiting: Cell<Option<Millis>>,
+    /// When the device was polled last; raised for the call that waits.
+    polled: Signal<NoopRawMutex, Millis>,
     pub(crate) requests: Cell<u64>,
     pub(crate) errors: Cell<u64>,
 }
@@ -41,6 +51,10 @@ impl<B: Board> Device<B> {
             board,
             led: Cell::new(led),
             log: RefCell::new(Log::new()),
+            jobs: RefCell::new(Jobs::new()),
+            sooner: Signal::new(),
+            waiting: Cell::new(None),
+            polled: Signal::new(),
             requests: Cell::new(0),
             errors: Cell::new(0),
         };
@@ -62,9 +76,62 @@ impl<B: Board> Device<B> {
         self.log.borrow_mut().add(now, line);
     }
 
-    /// Does what has become due, and says when to be called again at the latest; none: nothing waits for time.
-    pub fn poll(&self, _now: Millis) -> Option<Millis> {
-        None
+    /// Does what has become due, and says when to be called again at the latest; none: nothing waits for time. That
+    /// moment lies after `now`. Between two calls let others run: a job may always have something to do.
+    pub fn poll(&self, now: Millis) -> Option<Millis> {
+        let due = self.change_jobs(now, |jobs, outside| jobs.poll(outside));
+        let waiting = self.waiting.get();
+        if waiting.is_some() {
+            self.polled.signal(now);
+        }
+        let waiting = waiting.filter(|deadline| *deadline > now);
+        due.into_iter().chain(waiting).min()
+    }
+
+    /// Done when [`Device::poll`] is to be called sooner than it said. To be awaited in one place only.
+    pub async fn sooner(&self) {
+        self.sooner.wait().await;
+    }
+
+    /// Lets `act` change jobs, and the LED through them.
+    pub(crate) fn change_jobs<T>(
+        &self,
+        now: Millis,
+        act: impl FnOnce(&mut Jobs, &mut Outside<'_>) -> T,
+    ) -> T {
+        let before = self.led.get();
+        let mut led = before;
+        let mut outside = Outside {
+            now,
+            led: &mut led,
+            log: &mut self.log.borrow_mut(),
+        };
+        let done = act(&mut self.jobs.borrow_mut(), &mut outside);
+        if led != before {
+            self.led.set(led);
+            self.board.set_led(led);
+        }
+        done
+    }
+
+    /// Has the device polled as soon as may be: a job was started or stopped.
+    pub(crate) fn hurry(&self) {
+        self.sooner.signal(());
+    }
+
+    /// Waits until none of these jobs winds down any more, at most for `wait` milliseconds; not at all while another
+    /// call waits. How many still do. Time goes on with [`Device::poll`].
+    pub(crate) async fn wind_down(&self, jobs: &Winding, now: Millis, wait: u32) -> usize {
+        let winding = || self.jobs.borrow().still_winding(jobs);
+        if wait > 0 && self.waiting.get().is_none() && winding() > 0 {
+            let deadline = Millis(now.0 + u64::from(wait));
+            self.waiting.set(Some(deadline));
+            let _waiting = Waiting(&self.waiting);
+            self.polled.reset();
+            self.hurry();
+            while winding() > 0 && self.polled.wait().await < deadline {}
+        }
+        winding()
     }
 
     /// Answers a request. `out` should have [`MAX_ANSWER`] bytes; more are not used, and what does not fit into
@@ -223,6 +290,15 @@ impl<B: Board> Device<B> {
                 500
             }
         }
+    }
+}
+
+/// A call that waits, until dropped: its request may be given up.
+struct Waiting<'d>(&'d Cell<Option<Millis>>);
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.set(None);
     }
 }
 

@@ -12,6 +12,7 @@ mod contract;
 mod device;
 mod era;
 mod http;
+mod jobs;
 mod json;
 mod log;
 mod message;

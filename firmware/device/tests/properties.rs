@@ -295,11 +295,12 @@ fn value(schema: &Value) -> BoxedStrategy<Value> {
                 let most = schema["maxLength"].as_u64().unwrap() as usize;
                 let edge =
                     (select(vec!["a", "é"]), most..most + 2).prop_map(|(unit, length)| unit.repeat(length));
-                prop_oneof![2 => any::<String>(), 2 => edge, 1 => Just("🦀".repeat(3500))]
+                prop_oneof![2 => any::<String>(), 2 => edge, 1 => Just("🦀".repeat(most.min(3500)))]
                     .prop_map(Value::from)
                     .boxed()
             }
         },
+        "object" => arguments(schema).boxed(),
         other => panic!("no strategy for {other}"),
     };
     prop_oneof![6 => fits, 1 => any_json()].boxed()

@@ -6,7 +6,7 @@ use super::{Call, ToolError};
 use crate::json::{Text, integer, members, string};
 use crate::{Board, Device};
 
-pub(super) async fn echo<B: Board>(_: &Device<B>, call: Call<'_, '_>) -> Result<(), ToolError<'static>> {
+pub(super) async fn echo<B: Board>(_: &Device<B>, call: Call<'_, '_, '_>) -> Result<(), ToolError<'static>> {
     let [text, repeat] = members(call.arguments, ["text", "repeat"]).unwrap_or_default();
     let echo = Repeated {
         text: text.and_then(string).unwrap_or_default(),

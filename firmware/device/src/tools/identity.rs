@@ -17,7 +17,10 @@ struct Info<'a> {
     build_id: &'a str,
 }
 
-pub(super) async fn info<B: Board>(device: &Device<B>, call: Call<'_, '_>) -> Result<(), ToolError<'static>> {
+pub(super) async fn info<B: Board>(
+    device: &Device<B>,
+    call: Call<'_, '_, '_>,
+) -> Result<(), ToolError<'static>> {
     let board = &device.board;
     let [a, b, c, d, e, f] = board.mac();
     let info = Info {
@@ -42,7 +45,7 @@ struct Stats {
 
 pub(super) async fn stats<B: Board>(
     device: &Device<B>,
-    call: Call<'_, '_>,
+    call: Call<'_, '_, '_>,
 ) -> Result<(), ToolError<'static>> {
     let heap = device.board.stats();
     let stats = Stats {

@@ -12,7 +12,10 @@ struct State {
     brightness: u8,
 }
 
-pub(super) async fn set<B: Board>(device: &Device<B>, call: Call<'_, '_>) -> Result<(), ToolError<'static>> {
+pub(super) async fn set<B: Board>(
+    device: &Device<B>,
+    call: Call<'_, '_, '_>,
+) -> Result<(), ToolError<'static>> {
     let [on, brightness] = members(call.arguments, ["on", "brightness"]).unwrap_or_default();
     let led = Led {
         on: on.is_some_and(|on| on.get() == "true"),
@@ -30,7 +33,10 @@ pub(super) async fn set<B: Board>(device: &Device<B>, call: Call<'_, '_>) -> Res
     get(device, call).await
 }
 
-pub(super) async fn get<B: Board>(device: &Device<B>, call: Call<'_, '_>) -> Result<(), ToolError<'static>> {
+pub(super) async fn get<B: Board>(
+    device: &Device<B>,
+    call: Call<'_, '_, '_>,
+) -> Result<(), ToolError<'static>> {
     let Led { on, brightness } = device.led.get();
     Ok(call.answer.structured(&State { on, brightness })?)
 }

@@ -6,13 +6,16 @@ use super::{Call, ToolError};
 use crate::json::{integer, members};
 use crate::{Board, Device};
 
-pub(super) async fn tail<B: Board>(device: &Device<B>, call: Call<'_, '_>) -> Result<(), ToolError<'static>> {
+pub(super) async fn tail<B: Board>(
+    device: &Device<B>,
+    call: Call<'_, '_, '_>,
+) -> Result<(), ToolError<'static>> {
     let [lines] = members(call.arguments, ["lines"]).unwrap_or_default();
     let count = lines
         .and_then(integer)
         .and_then(|lines| usize::try_from(lines).ok())
         .unwrap_or(10);
-    let mut log = device.log.borrow_mut();
+    let log = device.log.borrow();
     Ok(call.answer.structured(&Tail(log.tail(count)))?)
 }
 

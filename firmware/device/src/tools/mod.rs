@@ -2,22 +2,27 @@
 
 mod echo;
 mod identity;
+mod jobs;
 mod led;
 mod log;
 mod sensor;
 mod time;
 
+use core::fmt;
+
 use crate::answer::{Full, Writer};
+use crate::jobs::{Entry, Id};
+use crate::json::{Quoted, Text};
 use crate::schema::Invalid;
-use crate::{Board, Device, MAX_ANSWER, Millis};
+use crate::{Board, Device, MAX_ANSWER, MAX_JOBS, Millis};
 
 /// A call of a tool, its arguments already valid by its schema.
-pub(crate) struct Call<'a, 'o> {
+pub(crate) struct Call<'a, 'w, 'o> {
     pub now: Millis,
     /// Text of the `arguments` object.
     pub arguments: &'a str,
     /// Takes the output: [`Writer::structured`] or [`Writer::text`], once.
-    pub answer: &'a mut Writer<'o>,
+    pub answer: &'w mut Writer<'o>,
 }
 
 /// A tool's own failure, in words that a model can act on.
@@ -31,8 +36,42 @@ pub(crate) enum ToolError<'a> {
     NotFitted(&'static str),
     #[error("sensor {0} did not answer; try again")]
     SensorFailed(&'static str),
+    #[error("program {} does not take \"{argument}\"; it takes {}", program.name, Names(program.takes))]
+    NotTaken {
+        program: &'static Entry,
+        argument: &'static str,
+    },
+    #[error("{MAX_JOBS} jobs are live, and no more are kept; stop one with job_stop, or wait until one ends")]
+    JobsFull,
+    #[error("group {} is in use by job {job}; stop it with job_stop, or set replace to have it stopped", Quoted(*group, usize::MAX))]
+    GroupInUse { group: Text<'a>, job: Id },
+    #[error("give job_id or name; job_list tells which jobs there are")]
+    WhichJob,
+    #[error("there is no job with id {}; job_list tells which jobs there are", Quoted(*.0, usize::MAX))]
+    NoJobWithId(Text<'a>),
+    #[error("there is no job named {}; job_list tells which jobs there are", Quoted(*.0, usize::MAX))]
+    NoJobNamed(Text<'a>),
     #[error("this tool is declared but not there in this firmware")]
     NotThere,
+}
+
+/// Names with commas between them.
+struct Names(&'static [&'static str]);
+
+impl fmt::Display for Names {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, name) in self.0.iter().enumerate() {
+            if index > 0 {
+                f.write_str(", ")?;
+            }
+            f.write_str(name)?;
+        }
+        if self.0.is_empty() {
+            f.write_str("nothing")
+        } else {
+            Ok(())
+        }
+    }
 }
 
 macro_rules! tools {
@@ -42,11 +81,11 @@ macro_rules! tools {
         pub(crate) const NAMES: &[&str] = &[$($name),*];
 
         /// Runs a tool.
-        pub(crate) async fn run<B: Board>(
+        pub(crate) async fn run<'a, B: Board>(
             name: &str,
             device: &Device<B>,
-            call: Call<'_, '_>,
-        ) -> Result<(), ToolError<'static>> {
+            call: Call<'a, '_, '_>,
+        ) -> Result<(), ToolError<'a>> {
             match name {
                 $($name => $function(device, call).await,)*
                 _ => Err(ToolError::NotThere),
@@ -65,6 +104,11 @@ tools! {
     "led_get" => led::get,
     "uptime" => time::uptime,
     "log_tail" => log::tail,
+    "job_start" => jobs::start,
+    "job_get" => jobs::get,
+    "job_list" => jobs::list,
+    "job_stop" => jobs::stop,
+    "job_stop_all" => jobs::stop_all,
 }
 
 #[cfg(test)]

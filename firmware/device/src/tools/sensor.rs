@@ -25,7 +25,10 @@ struct Channel {
     fitted: bool,
 }
 
-pub(super) async fn list<B: Board>(device: &Device<B>, call: Call<'_, '_>) -> Result<(), ToolError<'static>> {
+pub(super) async fn list<B: Board>(
+    device: &Device<B>,
+    call: Call<'_, '_, '_>,
+) -> Result<(), ToolError<'static>> {
     let channels = CHANNELS.map(|(channel, unit)| {
         let fitted = device.board.sensor_fitted(channel);
         Channel {
@@ -44,7 +47,10 @@ struct Reading {
     unit: &'static str,
 }
 
-pub(super) async fn read<B: Board>(device: &Device<B>, call: Call<'_, '_>) -> Result<(), ToolError<'static>> {
+pub(super) async fn read<B: Board>(
+    device: &Device<B>,
+    call: Call<'_, '_, '_>,
+) -> Result<(), ToolError<'static>> {
     let [wanted] = members(call.arguments, ["channel"]).unwrap_or_default();
     let wanted = wanted.and_then(string).unwrap_or_default();
     let (channel, unit) = CHANNELS

@@ -10,7 +10,10 @@ struct Uptime {
     uptime_ms: u64,
 }
 
-pub(super) async fn uptime<B: Board>(_: &Device<B>, call: Call<'_, '_>) -> Result<(), ToolError<'static>> {
+pub(super) async fn uptime<B: Board>(
+    _: &Device<B>,
+    call: Call<'_, '_, '_>,
+) -> Result<(), ToolError<'static>> {
     Ok(call.answer.structured(&Uptime {
         uptime_ms: call.now.0,
     })?)

@@ -23,6 +23,8 @@ pub struct TestBoard {
     /// While set, reading a sensor does not end.
     pub busy: Cell<bool>,
     pub reads: RefCell<Vec<String>>,
+    /// Added to what entropy gives.
+    pub chance: Cell<u32>,
 }
 
 impl Board for TestBoard {
@@ -70,7 +72,7 @@ impl Board for TestBoard {
         }
     }
     fn entropy(&self) -> u32 {
-        4
+        4 + self.chance.get()
     }
 }
 
