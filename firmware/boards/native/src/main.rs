@@ -13,10 +13,11 @@ use std::process;
 use anyhow::{Context, Result};
 use clap::Parser;
 use embassy_executor::Spawner;
-use embassy_futures::select::{Either, select};
+use embassy_futures::select::{Either3, select3};
 use embassy_time::Instant;
 use mcp_device::{Device, Millis};
 use mcp_device_net::boot::Stage;
+use mcp_device_net::clock;
 use mcp_device_net::http::{Hosts, Server};
 use peak_alloc::PeakAlloc;
 use static_cell::ConstStaticCell;
@@ -67,14 +68,15 @@ async fn serve(options: Options) -> Result<()> {
         port: address.port(),
     });
     let hosts = Hosts::default();
-    match select(
+    match select3(
         SERVER.take().run(&listener, &device, &hosts),
+        clock::run(&device),
         discovery::announce(service, &hosts, stop),
     )
     .await
     {
-        Either::First(never) => match never {},
-        Either::Second(()) => Ok(()),
+        Either3::First(never) | Either3::Second(never) => match never {},
+        Either3::Third(()) => Ok(()),
     }
 }
 

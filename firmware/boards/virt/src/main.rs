@@ -87,6 +87,7 @@ fn start(spawner: Spawner) {
     console::listen();
     interrupts::enable();
     spawner.spawn(run_network(network).expect(ONCE));
+    spawner.spawn(keep_time(device).expect(ONCE));
     let hosts = HOSTS.init(Hosts::default());
     let connections = serve(spawner, stack, device, hosts);
     spawner.spawn(be_found(stack, device.board(), seed, hosts).expect(ONCE));
@@ -103,6 +104,11 @@ fn dhcp() -> DhcpConfig {
 #[embassy_executor::task]
 async fn run_network(mut runner: embassy_net::Runner<'static, Door<network::Device>>) {
     runner.run().await
+}
+
+#[embassy_executor::task]
+async fn keep_time(device: &'static Device<Virt>) {
+    mcp_device_net::clock::run(device).await;
 }
 
 type Connections = Shared<'static, CONNECTIONS, BODIES, ANSWERS>;

@@ -9,7 +9,7 @@ use portable_atomic::{AtomicUsize, Ordering};
 use riscv::register::{Permission, Range, pmpaddr0, pmpcfg0};
 
 /// Size of the heap, bytes.
-const HEAP_SIZE: usize = 16 * 1024;
+const HEAP_SIZE: usize = 52 * 1024;
 
 #[unsafe(link_section = ".uninit.heap")]
 static mut HEAP_SPACE: [MaybeUninit<u8>; HEAP_SIZE] = [MaybeUninit::uninit(); HEAP_SIZE];
