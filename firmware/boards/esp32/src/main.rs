@@ -146,6 +146,7 @@ fn run(
     let hosts = HOSTS.init(Hosts::default());
     spawner.spawn(run_network(network, watchdog).expect(ONCE));
     spawner.spawn(stay_joined(controller, stack, pauses as u32).expect(ONCE));
+    spawner.spawn(keep_time(device).expect(ONCE));
     serve(spawner, stack, device, hosts);
     spawner.spawn(be_found(stack, device.inner().board(), names, hosts).expect(ONCE));
 }
@@ -169,6 +170,11 @@ async fn stay_joined(controller: WifiController<'static>, stack: Stack<'static>,
 }
 
 type Connections = Shared<'static, CONNECTIONS, BODIES, ANSWERS>;
+
+#[embassy_executor::task]
+async fn keep_time(device: &'static Guarded<'static, Device<Esp32>>) {
+    mcp_device_net::clock::run(device.inner()).await;
+}
 
 /// Has every connection served by a task of its own.
 fn serve(
