@@ -15,6 +15,9 @@ use crate::json::Text;
 use crate::log::Log;
 use crate::{Led, MAX_JOBS, MAX_RUNNING_JOBS, Millis};
 
+/// Size of a job without its log and texts on a chip, so that the figure in the README holds.
+const _: () = assert!(size_of::<usize>() != 4 || size_of::<Job>() <= 96);
+
 /// What jobs reach outside of their table.
 pub(crate) struct Outside<'a> {
     pub now: Millis,
