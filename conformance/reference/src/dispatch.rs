@@ -21,6 +21,7 @@ const LEGACY: [&str; 2] = ["2025-11-25", "2025-06-18"];
 /// The revision whose requests say it themselves.
 const MODERN: &str = "2026-07-28";
 const META_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+const META_NOT_OBJECT: &str = "params._meta must be an object";
 
 /// What came with the message besides its bytes.
 pub(crate) enum Transport<'a> {
@@ -99,15 +100,16 @@ fn era(message: &Message, transport: &Transport<'_>) -> Result<Era, (Option<Requ
         Message::Notification { params } => (None, Some(params)),
         Message::Response => (None, None),
     };
-    if params
-        .and_then(|params| params.get("_meta")?.get(META_VERSION))
-        .is_some()
-    {
+    let meta = params.and_then(|params| params.get("_meta"));
+    if meta.is_some_and(|meta| meta.get(META_VERSION).is_some()) {
         return Ok(Era::Modern);
     }
     let Transport::Http(headers) = transport else {
         return Ok(Era::Legacy);
     };
+    if matches!(message, Message::Notification { .. }) && !is_object_or_absent(meta) {
+        return Err((None, Error::new(Kind::InvalidMeta, META_NOT_OBJECT)));
+    }
     let versions: Vec<_> = headers
         .get_all("mcp-protocol-version")
         .iter()
@@ -131,6 +133,10 @@ fn era(message: &Message, transport: &Transport<'_>) -> Result<Era, (Option<Requ
             Err((id.cloned(), Error::new(Kind::InvalidRequest, message)))
         }
     }
+}
+
+fn is_object_or_absent(member: Option<&Json>) -> bool {
+    member.is_none_or(|member| member.as_object().is_some())
 }
 
 /// Every revision, newest first.

@@ -91,6 +91,14 @@ pub async fn serve_http(
 
 async fn receive(State(server): State<Arc<Server>>, request: Request) -> Response<Body> {
     let (parts, body) = request.into_parts();
+    if let Err(refusal) = head::check_coding(&parts.headers) {
+        let mut response = refusal.into_response();
+        // Where the body would end is not known for sure.
+        response
+            .headers_mut()
+            .insert(header::CONNECTION, HeaderValue::from_static("close"));
+        return response.map(Body::from);
+    }
     let limit = server.options.body_limit;
     // The body is read also under a head that will be refused, so that the client gets to read why.
     let body = timeout(BODY_DEADLINE, collect(body, limit)).await;

@@ -133,7 +133,11 @@ impl Message {
         }
         let method = take("method");
         let (result, error) = (take("result"), take("error"));
-        if method.is_none() && (result.is_some() || error.is_some()) {
+        let is_response = result.is_some() || error.is_some();
+        if is_response && method.is_some() {
+            return fail("a message has either a method, or a result or an error");
+        }
+        if is_response {
             return match (result, error) {
                 (Some(_), None) if id.is_some() => Ok(Self::Response),
                 (None, Some(error)) if is_error_object(&error) => Ok(Self::Response),
@@ -250,6 +254,8 @@ mod tests {
             r#"{"jsonrpc":2.0,"id":7,"method":"m"}"#,
             r#"{"jsonrpc":"2.0","id":7}"#,
             r#"{"jsonrpc":"2.0","id":7,"method":null}"#,
+            r#"{"jsonrpc":"2.0","id":7,"method":"m","result":{}}"#,
+            r#"{"jsonrpc":"2.0","id":7,"method":"m","error":{"code":-1,"message":"no"}}"#,
             r#"{"jsonrpc":"2.0","id":7,"method":"m","params":null}"#,
             r#"{"jsonrpc":"2.0","id":7,"method":"m","params":[]}"#,
             r#"{"jsonrpc":"2.0","id":7,"method":"m","params":"x"}"#,

@@ -149,7 +149,8 @@ impl<B: Board> Device<B> {
             Ok(Message::Request { id, call }) => self.request(now, request, &id, &call, &mut answer).await,
             Ok(Message::Notification(call)) => match Era::of_call(request, &call) {
                 Ok(_) => 202,
-                Err((era, error)) => error.status(era),
+                // What can't be accepted gets an error status, also where a request gets its error with 200.
+                Err((era, error)) => error.status(era).max(400),
             },
             Ok(Message::Response) if Era::of_headers(request) == Era::Legacy => 202,
             Ok(Message::Response) => {

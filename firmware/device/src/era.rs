@@ -112,10 +112,12 @@ impl<'a> Meta<'a> {
         agrees(request, METHOD_HEADER, |value| call.method == *value)?;
         if call.method == *"tools/call" {
             let [name] = members(call.params, ["name"])?;
-            // Without a name there is nothing to agree with, and the missing name is the clearer fault.
-            if let Some(name) = name.and_then(string) {
+            let name = name.and_then(string);
+            // Where neither has a name they agree, and the missing name is the clearer fault.
+            if name.is_some() || request.values(NAME_HEADER).next().is_some() {
                 agrees(request, NAME_HEADER, |value| {
-                    decoded(value).is_some_and(|value| name == *value)
+                    let name = name.as_ref();
+                    name.is_some_and(|name| decoded(value).is_some_and(|value| *name == *value))
                 })?;
             }
         }

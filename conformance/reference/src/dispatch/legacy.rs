@@ -1,6 +1,9 @@
 //! Revisions 2025-06-18 and 2025-11-25: a handshake, plain results, errors with HTTP 200.
 
-use super::{INSTRUCTIONS, LEGACY, Transport, capabilities, method_not_found, server_info};
+use super::{
+    INSTRUCTIONS, LEGACY, META_NOT_OBJECT, Transport, capabilities, is_object_or_absent, method_not_found,
+    server_info,
+};
 use crate::json::Json;
 use crate::jsonrpc::{Error, Kind, Request};
 use crate::{Server, tools};
@@ -12,6 +15,9 @@ pub(super) async fn answer(
     transport: &Transport<'_>,
 ) -> Result<Json, Error> {
     let method = &*request.method;
+    if !is_object_or_absent(request.params.get("_meta")) {
+        return Err(Error::new(Kind::InvalidParams, META_NOT_OBJECT));
+    }
     if let Transport::Stdio { initialized } = transport {
         if method == "initialize" {
             let result = initialize(&request.params)?;

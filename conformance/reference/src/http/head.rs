@@ -16,6 +16,9 @@ pub(super) enum Refusal {
     Method,
     /// No refusal in truth: what OPTIONS asks for.
     Options,
+    /// A transfer coding besides `chunked`.
+    Coding,
+    NotOneChunked,
     ContentType,
     Accept,
 }
@@ -28,6 +31,11 @@ impl Refusal {
             Self::NotFound => refuse(StatusCode::NOT_FOUND, "the MCP endpoint is /mcp"),
             Self::Method => refuse(StatusCode::METHOD_NOT_ALLOWED, "send messages with POST"),
             Self::Options => reply(StatusCode::NO_CONTENT, None, Bytes::new()),
+            Self::Coding => refuse(
+                StatusCode::NOT_IMPLEMENTED,
+                "Transfer-Encoding must be chunked and nothing else",
+            ),
+            Self::NotOneChunked => refuse(StatusCode::BAD_REQUEST, "Transfer-Encoding must be chunked, once"),
             Self::ContentType => refuse(
                 StatusCode::UNSUPPORTED_MEDIA_TYPE,
                 "Content-Type must be application/json",
@@ -40,6 +48,32 @@ impl Refusal {
                 .insert(header::ALLOW, HeaderValue::from_static(ALLOW));
         }
         response
+    }
+}
+
+/// Refuses any `Transfer-Encoding` other than one `chunked`: a body in another coding can't be read as what was sent
+/// (RFC 9112, 6.1).
+pub(super) fn check_coding(headers: &HeaderMap) -> Result<(), Refusal> {
+    if !headers.contains_key(header::TRANSFER_ENCODING) {
+        return Ok(());
+    }
+    let values = headers.get_all(header::TRANSFER_ENCODING);
+    let elements = values
+        .iter()
+        .flat_map(|value| value.as_bytes().split(|byte| *byte == b','));
+    let codings: Vec<_> = elements
+        .map(<[u8]>::trim_ascii)
+        .filter(|coding| !coding.is_empty())
+        .collect();
+    if codings
+        .iter()
+        .any(|coding| !coding.eq_ignore_ascii_case(b"chunked"))
+    {
+        Err(Refusal::Coding)
+    } else if codings.len() != 1 {
+        Err(Refusal::NotOneChunked)
+    } else {
+        Ok(())
     }
 }
 
@@ -199,6 +233,29 @@ mod tests {
                 Err(Refusal::ContentType),
                 "{value}"
             );
+        }
+    }
+
+    #[test]
+    fn the_coding_is_chunked_once() {
+        let check = |values: &[&'static str]| {
+            let values = values.iter().map(|value| HeaderValue::from_static(value));
+            check_coding(&values.map(|value| (header::TRANSFER_ENCODING, value)).collect())
+        };
+        for values in [&[][..], &["chunked"], &["Chunked"], &[",chunked ,"]] {
+            assert_eq!(check(values), Ok(()), "{values:?}");
+        }
+        for values in [
+            &["gzip"][..],
+            &["gzip, chunked"],
+            &["gzip", "chunked"],
+            &["chunked, gzip"],
+            &["identity"],
+        ] {
+            assert_eq!(check(values), Err(Refusal::Coding), "{values:?}");
+        }
+        for values in [&["chunked, chunked"][..], &["chunked", "chunked"], &[""]] {
+            assert_eq!(check(values), Err(Refusal::NotOneChunked), "{values:?}");
         }
     }
 
