@@ -9,4 +9,5 @@ mod exit_codes;
 mod media_type;
 mod processes;
 mod reports;
+mod sessions;
 mod steps;

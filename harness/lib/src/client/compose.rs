@@ -1,5 +1,6 @@
 //! What a client of a revision must add to a message: pure.
 
+use super::Reply;
 use crate::http::Request;
 use crate::message;
 use crate::revision::{Era, Revision};
@@ -106,6 +107,28 @@ impl Dress {
     }
 }
 
+/// A session that a legacy server opened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Session {
+    id: String,
+    version: String,
+}
+
+impl Session {
+    /// The session that the answer to an `initialize` opens, if it opens one.
+    pub fn opened_by(reply: &Reply) -> Option<Self> {
+        let version = reply
+            .message
+            .as_ref()?
+            .pointer("/result/protocolVersion")?
+            .as_str()?;
+        Some(Self {
+            id: reply.header("mcp-session-id")?.to_owned(),
+            version: version.to_owned(),
+        })
+    }
+}
+
 /// A header value as the 2026-07-28 transport page ("Value Encoding") wants it: as it stands if it is plain, else in Base64.
 pub fn encode(value: &str) -> String {
     let plain = value.bytes().all(|byte| matches!(byte, b'\t' | b' '..=b'~')) && value.trim() == value;
@@ -127,6 +150,21 @@ pub fn post(endpoint: &Endpoint, dress: &Dress, message: Option<&Value>, body: V
         headers,
         body,
         chunked: Vec::new(),
+    }
+}
+
+/// A DELETE that ends a session.
+pub fn delete(endpoint: &Endpoint, session: &Session) -> Request {
+    let headers = [
+        ("Host", endpoint.authority.clone()),
+        ("MCP-Protocol-Version", encode(&session.version)),
+        ("Mcp-Session-Id", session.id.clone()),
+    ];
+    Request {
+        method: "DELETE".to_owned(),
+        path: endpoint.path.clone(),
+        headers: headers.map(|(name, value)| (name.to_owned(), value)).to_vec(),
+        ..Request::default()
     }
 }
 

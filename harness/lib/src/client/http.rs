@@ -6,6 +6,7 @@ use crate::http::{Connection, Conversation, Piece, Request};
 use crate::repeat;
 use crate::target::Endpoint;
 use std::time::Duration;
+use tokio::time::timeout;
 
 /// An endpoint with the connection that was last used.
 #[derive(Debug)]
@@ -53,6 +54,12 @@ impl HttpWire {
                 ..Exchange::default()
             },
         }
+    }
+
+    /// Sends a last request whose answer does not matter, and waits for it a tenth of the usual time at most: its arrival
+    /// must come before that of whatever is sent next.
+    pub async fn leave(&mut self, request: &Request) {
+        let _ = timeout(self.limits.answer / 10, self.exchange(request)).await;
     }
 
     /// Sends raw pieces over a connection of their own and reads one answer for each method. With `closing`, also waits
