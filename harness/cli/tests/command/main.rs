@@ -9,5 +9,6 @@ mod exit_codes;
 mod media_type;
 mod processes;
 mod reports;
+mod revisions;
 mod sessions;
 mod steps;
