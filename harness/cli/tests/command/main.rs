@@ -10,5 +10,6 @@ mod media_type;
 mod processes;
 mod reports;
 mod revisions;
+mod server_requests;
 mod sessions;
 mod steps;

@@ -153,6 +153,20 @@ pub fn post(endpoint: &Endpoint, dress: &Dress, message: Option<&Value>, body: V
     }
 }
 
+/// A POST of the answer to what a server asked in the answer to a request; it has that request's headers.
+pub fn reply(endpoint: &Endpoint, request: &Request, message: &Value) -> Request {
+    let of_its_own = ["content-length", "transfer-encoding", "mcp-method", "mcp-name"];
+    let mut headers = request.headers.clone();
+    headers.retain(|(name, _)| !of_its_own.iter().any(|own| name.eq_ignore_ascii_case(own)));
+    Request {
+        method: "POST".to_owned(),
+        path: endpoint.path.clone(),
+        headers,
+        body: message.to_string().into_bytes(),
+        chunked: Vec::new(),
+    }
+}
+
 /// A DELETE that ends a session.
 pub fn delete(endpoint: &Endpoint, session: &Session) -> Request {
     let headers = [

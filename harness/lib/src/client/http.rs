@@ -1,11 +1,14 @@
 //! Requests over HTTP: at most one connection is kept open between them.
 
-use super::{Exchange, Limits};
+use super::{Exchange, Limits, compose};
 use crate::fault::Fault;
 use crate::http::{Connection, Conversation, Piece, Request};
+use crate::message;
 use crate::repeat;
 use crate::target::Endpoint;
+use serde_json::Value;
 use std::time::Duration;
+use tokio::sync::mpsc;
 use tokio::time::timeout;
 
 /// An endpoint with the connection that was last used.
@@ -33,11 +36,9 @@ impl HttpWire {
 
     /// Sends a request and reads its answer, over the open connection if it is still good.
     pub async fn exchange(&mut self, request: &Request) -> Exchange {
-        let pieces = [Piece::Bytes(request.to_bytes())];
-        let methods = [request.method.clone()];
         let repeat = repeat::curl(&self.endpoint, request);
         if let Some(mut connection) = self.idle.take().filter(Connection::is_reusable) {
-            let talk = connection.converse(&pieces, &methods, self.limits.answer).await;
+            let talk = self.converse(&mut connection, request).await;
             // a server may close an idle connection just when a request goes out (RFC 9112, 9.3.1): that is no answer
             if !matches!(talk.fault, Some(Fault::Closed { bytes: 0, .. })) {
                 return self.keep(connection, talk, repeat);
@@ -45,7 +46,7 @@ impl HttpWire {
         }
         match Connection::open(&self.endpoint, self.limits.connect).await {
             Ok(mut connection) => {
-                let talk = connection.converse(&pieces, &methods, self.limits.answer).await;
+                let talk = self.converse(&mut connection, request).await;
                 self.keep(connection, talk, repeat)
             }
             Err(fault) => Exchange {
@@ -87,7 +88,9 @@ impl HttpWire {
             }
         };
         let mut exchange = Exchange::of(
-            connection.converse(pieces, methods, self.limits.answer).await,
+            connection
+                .converse(pieces, methods, self.limits.answer, |_| {})
+                .await,
             repeat,
         );
         let mut closed = None;
@@ -98,6 +101,36 @@ impl HttpWire {
             exchange.fault = (!extra.is_empty()).then_some(Fault::Extra(extra.len()));
         }
         (exchange, closed)
+    }
+
+    /// Sends a request and reads its answer. What the server asks in an event stream meanwhile is answered with POSTs of
+    /// their own, in the dress of the request (2025-11-25, Streamable HTTP, "Sending Messages to the Server").
+    async fn converse(&self, connection: &mut Connection, request: &Request) -> Conversation {
+        let (pieces, methods) = ([Piece::Bytes(request.to_bytes())], [request.method.clone()]);
+        let (sender, mut asked) = mpsc::unbounded_channel();
+        // where a server may not ask, it fails for that once its answer is there
+        let tell = move |message: &Value| {
+            if let Some(ours) = message::reply_to(message) {
+                let _ = sender.send(ours);
+            }
+        };
+        let talk = connection.converse(&pieces, &methods, self.limits.answer, tell);
+        let replies = async {
+            while let Some(ours) = asked.recv().await {
+                self.post(&compose::reply(&self.endpoint, request, &ours)).await;
+            }
+        };
+        // the first ends the second: it drops the sender, after which only what is under way remains
+        tokio::join!(talk, replies).0
+    }
+
+    /// Posts over a connection of its own, within a tenth of the usual time; the answer has nothing to tell.
+    async fn post(&self, request: &Request) {
+        let limit = self.limits.answer / 10;
+        if let Ok(mut connection) = Connection::open(&self.endpoint, limit).await {
+            let (pieces, methods) = ([Piece::Bytes(request.to_bytes())], [request.method.clone()]);
+            connection.converse(&pieces, &methods, limit, |_| {}).await;
+        }
     }
 
     fn keep(&mut self, connection: Connection, talk: Conversation, repeat: String) -> Exchange {

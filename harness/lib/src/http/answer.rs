@@ -113,6 +113,13 @@ impl AnswerReader {
         &self.buffer[self.used..]
     }
 
+    /// The messages so far in the event stream that is being read.
+    pub fn events_so_far(&self) -> &[Value] {
+        self.partial
+            .as_ref()
+            .map_or(&[], |partial| &partial.answer.events)
+    }
+
     /// The next whole answer to a request with this method, or none until more bytes come. An event
     /// stream is whole with the first response in it.
     ///
