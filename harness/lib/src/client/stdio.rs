@@ -17,8 +17,8 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 /// Bytes of standard error that are kept: the last ones.
 const MAX_STDERR: usize = 64 << 10;
-/// Lines read ahead of what is asked for; a flood waits in the pipe.
-const MAX_AHEAD: usize = 64;
+/// Lines read ahead of what is asked for; a flood waits in the pipe. Each may be as long as an answer.
+const MAX_AHEAD: usize = 1;
 
 /// A running server.
 #[derive(Debug)]

@@ -3,8 +3,14 @@
 use crate::{message, sse};
 use serde_json::Value;
 
-/// Most bytes that one answer may have, head and framing included.
+/// Most bytes that the body of an answer may have.
 pub const MAX_ANSWER: usize = 8 << 20;
+/// Most bytes that one answer may take on the wire, with interim answers, heads and framing.
+const MAX_RAW: usize = 2 * MAX_ANSWER;
+/// Most bytes of a head, of the trailers, or of the line before a chunk.
+const MAX_HEAD: usize = 256 << 10;
+/// Characters of a bad event that are shown.
+const MAX_SHOWN: usize = 200;
 /// Most header fields of an answer.
 const MAX_HEADERS: usize = 100;
 
@@ -64,9 +70,12 @@ pub enum Malformed {
     /// The chunked coding is broken.
     #[error("the chunked body has a bad chunk at byte {0} of the answer")]
     Chunk(usize),
-    /// Over [`MAX_ANSWER`].
-    #[error("the answer has more than {MAX_ANSWER} bytes")]
+    /// Over [`MAX_ANSWER`], or twice that on the wire.
+    #[error("the answer has more than {MAX_ANSWER} bytes, or more than {MAX_RAW} with its framing")]
     TooLarge,
+    /// A head, trailers or the line before a chunk without end.
+    #[error("the answer has a head with more than {MAX_HEAD} bytes")]
+    LargeHead,
     /// An event that should hold a message does not hold JSON.
     #[error("an event of the stream is not JSON: {0}")]
     Event(String),
@@ -93,6 +102,10 @@ pub struct AnswerReader {
     buffer: Vec<u8>,
     /// Bytes of `buffer` that have been understood.
     used: usize,
+    /// Bytes that have been understood and are no longer in `buffer`.
+    dropped: usize,
+    /// Where the answer that is being read began, counted as `dropped` is.
+    began: usize,
     partial: Option<Partial>,
     ended: bool,
 }
@@ -100,6 +113,8 @@ pub struct AnswerReader {
 impl AnswerReader {
     /// Takes bytes that arrived.
     pub fn feed(&mut self, bytes: &[u8]) {
+        self.buffer.drain(..self.used);
+        self.dropped += std::mem::take(&mut self.used);
         self.buffer.extend_from_slice(bytes);
     }
 
@@ -126,12 +141,19 @@ impl AnswerReader {
     /// # Errors
     /// [`Malformed`]; nothing more can be read then.
     pub fn next(&mut self, method: &str) -> Result<Option<Answer>, Malformed> {
+        let next = self.next_whole(method)?;
+        if next.is_some() {
+            self.began = self.dropped + self.used;
+        } else if self.dropped + self.buffer.len() - self.began > MAX_RAW {
+            return Err(Malformed::TooLarge);
+        }
+        Ok(next)
+    }
+
+    fn next_whole(&mut self, method: &str) -> Result<Option<Answer>, Malformed> {
         while self.partial.is_none() {
-            if self.buffer.len() - self.used > MAX_ANSWER {
-                return Err(Malformed::TooLarge);
-            }
             let Some(partial) = self.head(method)? else {
-                return Ok(None);
+                return self.small_rest().map(|()| None);
             };
             // 1xx is not the answer (RFC 9110, 15.2); 101 can't come, nothing asks for it
             if partial.answer.status >= 200 {
@@ -144,11 +166,20 @@ impl AnswerReader {
         if self.body(&mut partial)? {
             return Ok(Some(partial.answer));
         }
-        if partial.answer.body.len() + self.rest().len() > MAX_ANSWER {
+        if partial.answer.body.len() > MAX_ANSWER {
             return Err(Malformed::TooLarge);
         }
         self.partial = Some(partial);
         Ok(None)
+    }
+
+    /// What is not whole yet, and is no body, may be no longer than a head.
+    fn small_rest(&self) -> Result<(), Malformed> {
+        if self.rest().len() > MAX_HEAD {
+            Err(Malformed::LargeHead)
+        } else {
+            Ok(())
+        }
     }
 
     fn head(&mut self, method: &str) -> Result<Option<Partial>, Malformed> {
@@ -203,8 +234,10 @@ impl AnswerReader {
                     if event.kind != "message" || event.data.is_empty() {
                         continue;
                     }
-                    let value = serde_json::from_str(&event.data)
-                        .map_err(|error| Malformed::Event(format!("{error} in {:?}", event.data)))?;
+                    let value = serde_json::from_str(&event.data).map_err(|error| {
+                        let shown: String = event.data.chars().take(MAX_SHOWN).collect();
+                        Malformed::Event(format!("{error} in {shown:?}"))
+                    })?;
                     let last = message::is_response(&value);
                     partial.answer.events.push(value);
                     if last {
@@ -236,12 +269,12 @@ impl AnswerReader {
                 Ok(self.ended)
             }
             Framing::Chunked => {
-                let bad = || Malformed::Chunk(self.used);
+                let bad = || Malformed::Chunk(self.dropped + self.used);
                 let (size_line, size) = match httparse::parse_chunk_size(rest) {
                     Ok(httparse::Status::Complete((line, size))) => {
                         (line, usize::try_from(size).map_err(|_| bad())?)
                     }
-                    Ok(httparse::Status::Partial) => return Ok(false),
+                    Ok(httparse::Status::Partial) => return self.small_rest().map(|()| false),
                     Err(_) => return Err(bad()),
                 };
                 if size > MAX_ANSWER {
@@ -271,8 +304,8 @@ impl AnswerReader {
                 self.used += from + length;
                 Ok(true)
             }
-            Ok(httparse::Status::Partial) => Ok(false),
-            Err(_) => Err(Malformed::Chunk(self.used + from)),
+            Ok(httparse::Status::Partial) => self.small_rest().map(|()| false),
+            Err(_) => Err(Malformed::Chunk(self.dropped + self.used + from)),
         }
     }
 }
