@@ -1,5 +1,6 @@
 //! What the command's exit code says.
 
+use mcp_hil_harness::report::escape;
 use std::process::ExitCode;
 
 /// How a run ended. The numbers are part of the interface.
@@ -28,7 +29,7 @@ pub const TABLE: &str = "Exit codes:
 impl Exit {
     /// Says on standard error why the run ended so.
     pub fn because(self, reason: &str) -> Self {
-        eprintln!("mcp-hil: {reason}");
+        eprintln!("mcp-hil: {}", escape(reason));
         self
     }
 }

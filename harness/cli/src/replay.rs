@@ -52,7 +52,11 @@ pub async fn run(args: Replay) -> Exit {
             for (step, exchange) in &played.exchanges {
                 output::print(
                     to_stderr,
-                    &format!("  {step}\n{}", report::exchange_text(exchange)),
+                    &format!(
+                        "  {}\n{}",
+                        report::escape_line(step),
+                        report::exchange_text(exchange)
+                    ),
                 );
             }
         }

@@ -14,3 +14,4 @@ mod revisions;
 mod server_requests;
 mod sessions;
 mod steps;
+mod terminal;
