@@ -200,10 +200,14 @@ impl Client {
         }
         let answer = exchange.message();
         let reason = match answer {
-            None => Some("the answer has no JSON-RPC message".to_owned()),
-            Some(answer) if !message::is_response(answer) => {
-                Some("the answer has neither a result nor an error".to_owned())
-            }
+            None => Some(format!(
+                "the answer has no JSON-RPC message{}",
+                described(&exchange)
+            )),
+            Some(answer) if !message::is_response(answer) => Some(format!(
+                "the answer has neither a result nor an error{}",
+                described(&exchange)
+            )),
             Some(answer) => {
                 let theirs = RequestId::of_message(answer);
                 let refused_unread = answer.get("error").is_some() && theirs.is_none();
@@ -337,4 +341,18 @@ impl Client {
     pub fn era(&self) -> Era {
         self.dress.revision.era()
     }
+}
+
+/// What tells a login page, a redirect or another server from one that speaks MCP; nothing over standard streams.
+fn described(exchange: &Exchange) -> String {
+    let Some((reply, status)) = exchange.reply().and_then(|reply| Some((reply, reply.status?))) else {
+        return String::new();
+    };
+    let mut text = format!(": HTTP status {status}");
+    for name in ["Location", "Content-Type"] {
+        if let Some(value) = reply.header(name) {
+            text.push_str(&format!(", {name} {value:?}"));
+        }
+    }
+    text
 }
