@@ -13,5 +13,6 @@ mod reports;
 mod revisions;
 mod server_requests;
 mod sessions;
+mod signals;
 mod steps;
 mod terminal;
