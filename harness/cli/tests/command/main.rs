@@ -8,6 +8,7 @@ mod server;
 mod exit_codes;
 mod limits;
 mod media_type;
+mod polling;
 mod processes;
 mod reports;
 mod revisions;

@@ -20,6 +20,13 @@ pub fn serve(handle: impl Fn(TcpStream) + Send + Sync + Clone + 'static) -> Stri
 
 /// Reads a request's method and message; none at the end of the connection.
 pub fn request(stream: &mut BufReader<TcpStream>) -> Option<(String, Value)> {
+    let (head, message) = request_with_head(stream)?;
+    let method = head[0].split(' ').next().unwrap_or_default().to_owned();
+    Some((method, message))
+}
+
+/// Reads a request's lines, in small letters, and message; none at the end of the connection.
+pub fn request_with_head(stream: &mut BufReader<TcpStream>) -> Option<(Vec<String>, Value)> {
     let mut head = Vec::new();
     loop {
         let mut line = String::new();
@@ -37,8 +44,7 @@ pub fn request(stream: &mut BufReader<TcpStream>) -> Option<(String, Value)> {
         .unwrap_or(0);
     let mut body = vec![0; length];
     stream.read_exact(&mut body).ok()?;
-    let method = head[0].split(' ').next().unwrap_or_default().to_owned();
-    Some((method, serde_json::from_slice(&body).unwrap_or_default()))
+    Some((head, serde_json::from_slice(&body).unwrap_or_default()))
 }
 
 /// A server that answers each message with what the function gives, and `initialize` and notifications rightly.

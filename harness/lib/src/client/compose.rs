@@ -167,6 +167,29 @@ pub fn reply(endpoint: &Endpoint, request: &Request, message: &Value) -> Request
     }
 }
 
+/// A GET of the rest of an answer to a request; none for a modern request, whose streams can't be resumed.
+pub fn resume(request: &Request, last_event_id: &str) -> Option<Request> {
+    let named = |names: &[&str], name: &str| names.iter().any(|known| name.eq_ignore_ascii_case(known));
+    let is_modern = request
+        .headers
+        .iter()
+        .any(|(name, _)| named(&["mcp-method"], name));
+    if request.method != "POST" || is_modern {
+        return None;
+    }
+    let mut headers = request.headers.clone();
+    let of_a_body = ["accept", "content-type", "content-length", "transfer-encoding"];
+    headers.retain(|(name, _)| !named(&of_a_body, name));
+    headers.push(("Accept".to_owned(), "text/event-stream".to_owned()));
+    headers.push(("Last-Event-ID".to_owned(), last_event_id.to_owned()));
+    Some(Request {
+        method: "GET".to_owned(),
+        path: request.path.clone(),
+        headers,
+        ..Request::default()
+    })
+}
+
 /// A DELETE that ends a session.
 pub fn delete(endpoint: &Endpoint, session: &Session) -> Request {
     let headers = [

@@ -2,14 +2,18 @@
 
 use super::{Exchange, Limits, compose};
 use crate::fault::Fault;
-use crate::http::{Connection, Conversation, Piece, Request};
+use crate::http::answer::{MAX_RAW, Resume};
+use crate::http::{Answer, Connection, Conversation, Malformed, Piece, Request};
 use crate::message;
 use crate::repeat;
 use crate::target::Endpoint;
 use serde_json::Value;
 use std::time::Duration;
 use tokio::sync::mpsc;
-use tokio::time::timeout;
+use tokio::time::{Instant, sleep, timeout};
+
+/// Between two polls, whatever the server says.
+const SHORTEST_POLL: Duration = Duration::from_millis(10);
 
 /// An endpoint with the connection that was last used.
 #[derive(Debug)]
@@ -38,16 +42,20 @@ impl HttpWire {
     pub async fn exchange(&mut self, request: &Request) -> Exchange {
         let repeat = repeat::curl(&self.endpoint, request);
         if let Some(mut connection) = self.idle.take().filter(Connection::is_reusable) {
-            let talk = self.converse(&mut connection, request).await;
+            let talk = self
+                .converse(&mut connection, request, request, self.limits.answer)
+                .await;
             // a server may close an idle connection just when a request goes out (RFC 9112, 9.3.1): that is no answer
             if !matches!(talk.fault, Some(Fault::Closed { bytes: 0, .. })) {
-                return self.keep(connection, talk, repeat);
+                return self.keep(connection, request, talk, repeat).await;
             }
         }
         match Connection::open(&self.endpoint, self.limits.connect).await {
             Ok(mut connection) => {
-                let talk = self.converse(&mut connection, request).await;
-                self.keep(connection, talk, repeat)
+                let talk = self
+                    .converse(&mut connection, request, request, self.limits.answer)
+                    .await;
+                self.keep(connection, request, talk, repeat).await
             }
             Err(fault) => Exchange {
                 fault: Some(fault),
@@ -104,8 +112,14 @@ impl HttpWire {
     }
 
     /// Sends a request and reads its answer. What the server asks in an event stream meanwhile is answered with POSTs of
-    /// their own, in the dress of the request (2025-11-25, Streamable HTTP, "Sending Messages to the Server").
-    async fn converse(&self, connection: &mut Connection, request: &Request) -> Conversation {
+    /// their own, in the dress of another request (2025-11-25, Streamable HTTP, "Sending Messages to the Server").
+    async fn converse(
+        &self,
+        connection: &mut Connection,
+        request: &Request,
+        dressed: &Request,
+        limit: Duration,
+    ) -> Conversation {
         let (pieces, methods) = ([Piece::Bytes(request.to_bytes())], [request.method.clone()]);
         let (sender, mut asked) = mpsc::unbounded_channel();
         // where a server may not ask, it fails for that once its answer is there
@@ -114,10 +128,10 @@ impl HttpWire {
                 let _ = sender.send(ours);
             }
         };
-        let talk = connection.converse(&pieces, &methods, self.limits.answer, tell);
+        let talk = connection.converse(&pieces, &methods, limit, tell);
         let replies = async {
             while let Some(ours) = asked.recv().await {
-                self.post(&compose::reply(&self.endpoint, request, &ours)).await;
+                self.post(&compose::reply(&self.endpoint, dressed, &ours)).await;
             }
         };
         // the first ends the second: it drops the sender, after which only what is under way remains
@@ -133,8 +147,68 @@ impl HttpWire {
         }
     }
 
-    fn keep(&mut self, connection: Connection, talk: Conversation, repeat: String) -> Exchange {
-        self.idle = Some(connection);
+    /// Asks for the rest of an answer whose event stream the server ended before the response, after the time that it
+    /// wants (2025-11-25, Streamable HTTP, "Sending Messages to the Server", 6).
+    async fn poll(&self, request: &Request, talk: &mut Conversation) {
+        let deadline = Instant::now() + self.limits.answer.saturating_sub(talk.time);
+        while let (None, [answer]) = (&talk.fault, talk.answers.as_mut_slice())
+            && !answer.events.last().is_some_and(message::is_response)
+            && let Some(resume) = answer.resume.take()
+            && let Some(get) = compose::resume(request, &resume.last_event_id)
+        {
+            let wait = resume.retry.unwrap_or(self.limits.answer / 10).max(SHORTEST_POLL);
+            let left = deadline.saturating_duration_since(Instant::now());
+            if wait >= left {
+                sleep(left).await;
+                talk.fault = Some(Fault::Slow {
+                    after: self.limits.answer,
+                    bytes: talk.received.len(),
+                });
+                break;
+            }
+            sleep(wait).await;
+            let left = left - wait;
+            let more = match Connection::open(&self.endpoint, left.min(self.limits.connect)).await {
+                Ok(mut connection) => self.converse(&mut connection, &get, request, left).await,
+                Err(fault) => Conversation {
+                    fault: Some(fault),
+                    ..Conversation::default()
+                },
+            };
+            talk.sent.extend(more.sent);
+            talk.received.extend(more.received);
+            talk.fault = more.fault;
+            if talk.received.len() > MAX_RAW {
+                talk.fault = Some(Malformed::TooLarge.into());
+            }
+            // what is no event stream ends the polling: then there was no response
+            for more in more.answers.into_iter().filter(Answer::is_event_stream) {
+                answer.body.extend(more.body);
+                answer.events.extend(more.events);
+                answer.resume = more.resume.map(|next| Resume {
+                    retry: next.retry.or(resume.retry),
+                    ..next
+                });
+            }
+        }
+    }
+
+    async fn keep(
+        &mut self,
+        connection: Connection,
+        request: &Request,
+        mut talk: Conversation,
+        repeat: String,
+    ) -> Exchange {
+        if talk.answers.iter().all(|answer| answer.resume.is_none()) {
+            self.idle = Some(connection);
+            return Exchange::of(talk, repeat);
+        }
+        // a board has few sockets: this one must not hold a place
+        drop(connection);
+        let before = (talk.time, Instant::now());
+        self.poll(request, &mut talk).await;
+        talk.time = before.0 + before.1.elapsed();
         Exchange::of(talk, repeat)
     }
 }

@@ -2,11 +2,12 @@
 
 use crate::{message, sse};
 use serde_json::Value;
+use std::time::Duration;
 
 /// Most bytes that the body of an answer may have.
 pub const MAX_ANSWER: usize = 8 << 20;
 /// Most bytes that one answer may take on the wire, with interim answers, heads and framing.
-const MAX_RAW: usize = 2 * MAX_ANSWER;
+pub const MAX_RAW: usize = 2 * MAX_ANSWER;
 /// Most bytes of a head, of the trailers, or of the line before a chunk.
 const MAX_HEAD: usize = 256 << 10;
 /// Characters of a bad event that are shown.
@@ -25,8 +26,19 @@ pub struct Answer {
     pub body: Vec<u8>,
     /// JSON values of an event stream's `message` events, in order; empty for any other body.
     pub events: Vec<Value>,
+    /// What an event stream that ended without a response may be asked for again by.
+    pub resume: Option<Resume>,
     /// Whether the connection can't carry another request after this answer.
     pub closes: bool,
+}
+
+/// How to ask for the rest of an event stream (2025-11-25, Streamable HTTP, "Resumability and Redelivery").
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Resume {
+    /// Id of the last event.
+    pub last_event_id: String,
+    /// How long to wait before, if the server said it.
+    pub retry: Option<Duration>,
 }
 
 impl Answer {
@@ -246,6 +258,12 @@ impl AnswerReader {
                         return Ok(true);
                     }
                 }
+            }
+            if let (true, Some(parser)) = (whole, &partial.stream) {
+                partial.answer.resume = (!parser.last_event_id.is_empty()).then(|| Resume {
+                    last_event_id: parser.last_event_id.clone(),
+                    retry: parser.retry.map(Duration::from_millis),
+                });
             }
             if whole || !progressed {
                 return Ok(whole);
