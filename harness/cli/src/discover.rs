@@ -4,6 +4,7 @@ use crate::args::Discover;
 use crate::exit::Exit;
 use crate::output;
 use mcp_hil_harness::discover::{DiscoverError, Discovery, Found, Options, Search, discover};
+use mcp_hil_harness::report::{escape, escape_line};
 use std::fmt::Write as _;
 
 /// Ends well if as many boards as were waited for, or one, can be used.
@@ -76,14 +77,14 @@ fn table(boards: &[Found]) -> String {
         let _ = writeln!(text, "{}", line.join("  ").trim_end());
         let board = at.checked_sub(1).and_then(|at| boards.get(at));
         for oddity in board.into_iter().flat_map(|board| &board.oddities) {
-            let _ = writeln!(text, "  ! {oddity}");
+            let _ = writeln!(text, "  ! {}", escape_line(&oddity.to_string()));
         }
     }
     text
 }
 
 fn row(board: &Found) -> [String; 7] {
-    let shown = |text: Option<&str>| text.map_or_else(|| "-".to_owned(), printable);
+    let shown = |text: Option<&str>| text.map_or_else(|| "-".to_owned(), escape_line);
     let reachable = match board.reachable {
         Some(true) => "yes",
         Some(false) => "no",
@@ -95,7 +96,7 @@ fn row(board: &Found) -> [String; 7] {
         .as_deref()
         .map(|build| build.chars().take(12).collect::<String>());
     [
-        printable(&board.instance),
+        escape_line(&board.instance),
         shown(board.hostname.as_deref()),
         shown(board.url.as_deref()),
         shown(board.id.as_deref()),
@@ -105,37 +106,18 @@ fn row(board: &Found) -> [String; 7] {
     ]
 }
 
-/// Text of the network, without what could write elsewhere on a terminal.
-fn printable(text: &str) -> String {
-    let keep = |character: char| {
-        if character.is_control() {
-            char::REPLACEMENT_CHARACTER
-        } else {
-            character
-        }
-    };
-    text.chars().map(keep).collect()
-}
-
 fn remarks(discovery: &Discovery) -> String {
     let mut text = String::new();
     for (sender, unreadable) in &discovery.unreadable {
         let (packets, reason) = (unreadable.packets, &unreadable.reason);
         let _ = writeln!(
             text,
-            "{packets} packets from {sender} could not be read: {reason}"
+            "{packets} packets from {sender} could not be read: {}",
+            escape_line(reason)
         );
     }
     if let Some(diagnosis) = &discovery.diagnosis {
-        let _ = write!(text, "{diagnosis}");
+        text.push_str(&escape(&diagnosis.to_string()));
     }
     text
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn a_name_cannot_write_on_a_terminal() {
-        assert_eq!(super::printable("a\u{1b}[2Jb\n"), "a\u{fffd}[2Jb\u{fffd}");
-    }
 }

@@ -1,5 +1,6 @@
 //! What the command's exit code says.
 
+use mcp_hil_harness::report::escape;
 use std::process::ExitCode;
 
 /// How a run ended. The numbers are part of the interface.
@@ -15,6 +16,12 @@ pub enum Exit {
     Infrastructure = 3,
     /// No transcript was chosen, or all were skipped.
     NothingRan = 4,
+    /// SIGHUP came: 128 and its number, as a shell has it.
+    HungUp = 129,
+    /// SIGINT came.
+    Interrupted = 130,
+    /// SIGTERM came.
+    Terminated = 143,
 }
 
 /// The exit codes for `--help`.
@@ -23,12 +30,15 @@ pub const TABLE: &str = "Exit codes:
   1  a transcript failed
   2  the command line or a transcript can't be used
   3  infrastructure: the target could not be started or reached
-  4  nothing ran: no transcript was chosen, or all were skipped";
+  4  nothing ran: no transcript was chosen, or all were skipped
+129  ended by SIGHUP
+130  ended by SIGINT, as by Ctrl-C
+143  ended by SIGTERM";
 
 impl Exit {
     /// Says on standard error why the run ended so.
     pub fn because(self, reason: &str) -> Self {
-        eprintln!("mcp-hil: {reason}");
+        eprintln!("mcp-hil: {}", escape(reason));
         self
     }
 }
@@ -51,6 +61,9 @@ mod tests {
             Exit::Usage,
             Exit::Infrastructure,
             Exit::NothingRan,
+            Exit::HungUp,
+            Exit::Interrupted,
+            Exit::Terminated,
         ];
         let codes: Vec<_> = TABLE
             .lines()

@@ -6,6 +6,7 @@ mod exit;
 mod output;
 mod reference;
 mod replay;
+mod signals;
 pub mod targets;
 #[cfg(target_os = "linux")]
 mod virtual_;
@@ -22,9 +23,10 @@ pub fn run(args: Args) -> Exit {
     };
     let exit = runtime.block_on(async {
         match args.command {
-            args::Command::Replay(replay) => replay::run(replay).await,
-            args::Command::Reference(reference) => reference::run(reference).await,
-            args::Command::Discover(discover) => discover::run(discover).await,
+            args::Command::Replay(replay) => signals::or(replay::run(replay)).await,
+            args::Command::Reference(reference) => signals::or(reference::run(reference)).await,
+            args::Command::Discover(discover) => signals::or(discover::run(discover)).await,
+            // waits outside the runtime, and its children follow it by themselves
             #[cfg(target_os = "linux")]
             args::Command::Virtual(args) => virtual_::run(&args).await,
         }

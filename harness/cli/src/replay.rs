@@ -4,9 +4,10 @@ use crate::args::Replay;
 use crate::exit::Exit;
 use crate::output::{self, Sink};
 use crate::targets::{self, OpenError, Options};
-use mcp_hil_harness::replay::replay;
+use mcp_hil_harness::replay::{CONTRACT, replay};
 use mcp_hil_harness::report::{self, Played, Report};
 use mcp_hil_harness::transcript::{self, Transcript};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 pub async fn run(args: Replay) -> Exit {
@@ -17,6 +18,16 @@ pub async fn run(args: Replay) -> Exit {
         Ok(transcripts) => transcripts,
         Err(error) => return Exit::Usage.because(&error.to_string()),
     };
+    if let Some(named) = &args.contract {
+        let needed = transcripts
+            .iter()
+            .filter_map(|transcript| transcript.needs.contract.as_deref());
+        let known: BTreeSet<&str> = needed.chain([CONTRACT]).collect();
+        if !known.contains(named.as_str()) {
+            let known = Vec::from_iter(known).join(", ");
+            return Exit::Usage.because(&format!("--contract {named}: no such contract; known: {known}"));
+        }
+    }
     let is_stdout = |path: &Option<_>| path.as_deref() == Some(Path::new("-"));
     if is_stdout(&args.json) && is_stdout(&args.junit) {
         return Exit::Usage.because("--json and --junit can't both go to standard output");
@@ -27,6 +38,11 @@ pub async fn run(args: Replay) -> Exit {
         Ok(sinks) => sinks,
         Err(reason) => return Exit::Usage.because(&reason),
     };
+    if let (Some(one), Some(other)) = (&args.json, &args.junit)
+        && is_same_file(one, other)
+    {
+        return Exit::Usage.because("--json and --junit can't both go to the same file");
+    }
     let options = Options {
         firmware: args.firmware,
         deadline_factor: args.deadline_factor,
@@ -52,7 +68,11 @@ pub async fn run(args: Replay) -> Exit {
             for (step, exchange) in &played.exchanges {
                 output::print(
                     to_stderr,
-                    &format!("  {step}\n{}", report::exchange_text(exchange)),
+                    &format!(
+                        "  {}\n{}",
+                        report::escape_line(step),
+                        report::exchange_text(exchange)
+                    ),
                 );
             }
         }
@@ -73,6 +93,14 @@ pub async fn run(args: Replay) -> Exit {
         }
     }
     exit(&report)
+}
+
+/// Whether two paths lead to one regular file.
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    match (one.canonicalize(), other.canonicalize()) {
+        (Ok(one), Ok(other)) => one == other && one.is_file(),
+        _ => false,
+    }
 }
 
 fn choose(args: &Replay) -> Result<Vec<Transcript>, transcript::TranscriptError> {

@@ -63,6 +63,9 @@ pub fn judge(
     if let Some(pattern) = &expect.message {
         message_as(&mut verdict, pattern, reply, captures);
     }
+    if asked.http {
+        verdict.mismatches.extend(media_type_fault(asked.message, reply));
+    }
     let readable = reply.message.as_ref();
     let mut faults = shapes.faults_before(&reply.earlier);
     if let Some(answer) = readable {
@@ -120,6 +123,30 @@ fn message_as(verdict: &mut Verdict, pattern: &Pattern, reply: &Reply, captures:
     verdict.captured.extend(captured);
 }
 
+/// What answers a request with a message says in which form (2025-11-25, Streamable HTTP, "Sending Messages to the
+/// Server", 5; 2026-07-28, the same, 6). An answer of 4xx or 5xx needs no message, so nothing is asked of its form.
+fn media_type_fault(request: Option<&Value>, reply: &Reply) -> Option<Mismatch> {
+    let is_request = |message: &Value| message::method(message).is_some() && message.get("id").is_some();
+    let answers = request.is_some_and(is_request)
+        && reply.status.is_some_and(|status| (200..300).contains(&status))
+        && reply.message.is_some();
+    let said = reply.header("content-type");
+    let essence = said
+        .unwrap_or_default()
+        .split(';')
+        .next()
+        .unwrap_or_default()
+        .trim();
+    let known = ["application/json", "text/event-stream"]
+        .iter()
+        .any(|known| essence.eq_ignore_ascii_case(known));
+    (answers && !known).then(|| Mismatch {
+        pointer: "header content-type".to_owned(),
+        expected: "application/json or text/event-stream".to_owned(),
+        got: said.map_or_else(|| "nothing".to_owned(), |said| format!("{said:?}")),
+    })
+}
+
 /// An answer's id must be the request's, type and all; only an error may say that it could not read it.
 fn id_fault(request: Option<&Value>, answer: &Value) -> Option<String> {
     let request = request.filter(|request| message::method(request).is_some())?;
@@ -151,7 +178,10 @@ mod tests {
         let answer = crate::http::Answer {
             status,
             body: body.into(),
-            headers: vec![("Allow".into(), "POST".into())],
+            headers: vec![
+                ("Allow".into(), "POST".into()),
+                ("Content-Type".into(), "application/json".into()),
+            ],
             ..Default::default()
         };
         let request = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"});

@@ -1,6 +1,6 @@
 //! The little of JSON-RPC 2.0 that a client must know of a message.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::fmt;
 
 /// The id of a request: a string or an integer, kept apart (MCP allows no other).
@@ -44,6 +44,18 @@ impl fmt::Display for RequestId {
 /// Whether a message answers a request: it has a `result` or an `error`, and is neither request nor notification.
 pub fn is_response(message: &Value) -> bool {
     message.get("method").is_none() && (message.get("result").is_some() || message.get("error").is_some())
+}
+
+/// What this client answers to a request of a legacy server: it has no capability, so only `ping` has a result
+/// (2025-11-25, basic/utilities/ping). None if the message is no request.
+pub fn reply_to(request: &Value) -> Option<Value> {
+    let (method, id) = (method(request)?, request.get("id")?);
+    Some(if method == "ping" {
+        json!({"jsonrpc": "2.0", "id": id, "result": {}})
+    } else {
+        let error = json!({"code": -32601, "message": "Method not found"});
+        json!({"jsonrpc": "2.0", "id": id, "error": error})
+    })
 }
 
 /// The method of a request or notification.

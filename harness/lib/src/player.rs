@@ -139,8 +139,23 @@ impl Player {
         }
         let mut client = Client::open(&self.target, transcript.revision, limits)
             .map_err(|fault| self.stop("start", fault, None))?;
+        let played = self
+            .steps(transcript, &mut client, limits, factor, exchanges)
+            .await;
+        client.close().await;
+        played
+    }
+
+    async fn steps(
+        &mut self,
+        transcript: &Transcript,
+        client: &mut Client,
+        limits: Limits,
+        factor: f64,
+        exchanges: &mut Exchanges,
+    ) -> Result<(), Stop> {
         if transcript.opens_with_handshake() {
-            self.handshake(&mut client, exchanges).await?;
+            self.handshake(client, exchanges).await?;
         }
         let mut captures = Captures::default();
         for step in &transcript.steps {
@@ -148,7 +163,7 @@ impl Player {
             let mut scene = Scene {
                 factor,
                 step: &step.name,
-                client: &mut client,
+                client: &mut *client,
                 captures: &mut captures,
                 exchanges,
             };
@@ -228,11 +243,15 @@ impl Player {
                 fault,
                 exchange: Box::default(),
             })?;
-        if revision.era() == Era::Legacy {
-            client.initialize().await?;
+        let listed = async {
+            if revision.era() == Era::Legacy {
+                client.initialize().await?;
+            }
+            client.tools().await
         }
-        let tools = client.tools().await?;
-        Ok(tools
+        .await;
+        client.close().await;
+        Ok(listed?
             .iter()
             .filter_map(|tool| tool.get("name")?.as_str().map(str::to_owned))
             .collect())
@@ -420,6 +439,7 @@ impl Player {
     /// Keeps an exchange as evidence; a fault in it ends the transcript.
     fn keep(&mut self, scene: &mut Scene<'_>, exchange: &Exchange) -> Result<(), Stop> {
         scene.exchanges.push((scene.step.to_owned(), exchange.clone()));
+        scene.client.note_sessions(exchange);
         self.answered |= !exchange.received.is_empty();
         match exchange.fault.clone() {
             Some(fault) => Err(self.stop(scene.step, fault, Some(exchange.clone()))),

@@ -1,4 +1,8 @@
-//! Child processes that never outlive us, even when we are killed.
+//! Child processes that do not outlive us, even when we are killed.
+//!
+//! Whoever drops a [`Guarded`] ends the child and everything in its process group. When we are killed with SIGKILL
+//! nothing is dropped: the kernel then ends the child itself, but children of the child stay, unless they end with
+//! their standard streams.
 
 use crate::target::Command;
 use rustix::process::{Pid, Signal, kill_process_group};

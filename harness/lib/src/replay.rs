@@ -110,6 +110,15 @@ async fn replay_one(
                     reason.clone(),
                     Some(error.exchange().clone()),
                 )),
+                // one of ours among them was offered and not kept to, which is a failure
+                Probe::NoCommonRevision(theirs)
+                    if theirs.iter().all(|theirs| theirs.parse::<Revision>().is_err()) =>
+                {
+                    transcripts
+                        .iter()
+                        .for_each(|transcript| tell(unplayed(transcript, Verdict::Skip(reason.clone()))));
+                    return results;
+                }
                 Probe::NoCommonRevision(_) => Some(Failure::plain(
                     "find out what the target speaks",
                     reason.clone(),

@@ -17,6 +17,11 @@ pub struct Parser {
     started: bool,
     kind: String,
     data: Option<String>,
+    id: String,
+    /// The id of the last event that had one; what a stream is resumed by.
+    pub last_event_id: String,
+    /// For how long to wait before the stream is asked for again, in milliseconds.
+    pub retry: Option<u64>,
 }
 
 impl Parser {
@@ -45,6 +50,7 @@ impl Parser {
         };
         self.started = true;
         if line.is_empty() {
+            self.last_event_id.clone_from(&self.id);
             let kind = std::mem::take(&mut self.kind);
             let kind = if kind.is_empty() {
                 "message".to_owned()
@@ -64,7 +70,11 @@ impl Parser {
                 }
                 None => self.data = Some(value.to_owned()),
             },
-            // `id` and `retry` matter to a client that resumes streams; an empty field name is a comment
+            "id" if !value.contains('\0') => value.clone_into(&mut self.id),
+            "retry" if value.bytes().all(|byte| byte.is_ascii_digit()) => {
+                self.retry = value.parse().ok().or(self.retry);
+            }
+            // an empty field name is a comment
             _ => {}
         }
         None
@@ -123,6 +133,15 @@ mod tests {
                 "cut at {cut}"
             );
         }
+    }
+
+    #[test]
+    fn what_a_stream_is_resumed_by_is_kept() {
+        let mut parser = Parser::default();
+        parser.feed(b"id: 7\nretry: 10\n\nid: 8\nretry: soon\ndata: x\n");
+        assert_eq!((parser.last_event_id.as_str(), parser.retry), ("7", Some(10)));
+        parser.feed(b"\nid: a\0b\n\n");
+        assert_eq!(parser.last_event_id, "8");
     }
 
     #[test]

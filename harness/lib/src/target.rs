@@ -40,6 +40,9 @@ pub enum TargetError {
     /// A URL of another kind.
     #[error("{0:?} is not a plain http URL; devices are reached by http://HOST:PORT/PATH")]
     Scheme(String),
+    /// A URL with a user name or password, which is not repeated.
+    #[error("a user name or password in the URL would not be sent; leave it out")]
+    Credentials,
     /// A command line with an open quote, or none at all.
     #[error("{0:?} is not a command line: close its quotes, name a program")]
     Command(String),
@@ -65,6 +68,9 @@ impl Endpoint {
         let (Some(host), "http") = (url.host_str(), url.scheme()) else {
             return Err(TargetError::Scheme(text.to_owned()));
         };
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(TargetError::Credentials);
+        }
         let authority = url
             .port()
             .map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));

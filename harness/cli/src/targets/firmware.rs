@@ -10,10 +10,16 @@ pub async fn find(named: Option<&Path>, source: &Source) -> Result<PathBuf, Open
     if let Some(file) = named {
         return match file.is_file() {
             true => Ok(file.to_owned()),
-            false => Err(OpenError::Usage(format!(
-                "--firmware {}: there is no such file",
-                file.display()
-            ))),
+            false => {
+                let problem = match file.exists() {
+                    true => "is no regular file",
+                    false => "there is no such file",
+                };
+                Err(OpenError::Usage(format!(
+                    "--firmware {}: {problem}",
+                    file.display()
+                )))
+            }
         };
     }
     let here =

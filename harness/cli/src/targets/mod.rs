@@ -105,8 +105,9 @@ pub async fn open(name: &str, options: &Options) -> Result<Open, OpenError> {
 /// The kinds of target, a line each.
 pub fn help() -> String {
     let mut text = String::from("Targets:");
+    let width = KINDS.iter().map(|kind| kind.syntax.len()).max().unwrap_or(0);
     for kind in KINDS {
-        let _ = write!(text, "\n  {:<16}{}", kind.syntax, kind.about);
+        let _ = write!(text, "\n  {:<width$}  {}", kind.syntax, kind.about);
     }
     text
 }

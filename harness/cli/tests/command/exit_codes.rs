@@ -50,6 +50,73 @@ fn two_for_files_and_targets_that_are_not_there() {
 }
 
 #[test]
+fn two_for_a_contract_that_nothing_knows() {
+    run(&["replay", "reference", "--contract", "mcp-hil/2"])
+        .ended(2, "--contract mcp-hil/2: no such contract; known: mcp-hil/1");
+    let mut transcript = ping();
+    transcript["needs"] = json!({"contract": "other/1"});
+    let file = File::new(&transcript);
+    run(&["replay", &mcp(pong), file.path(), "--contract", "other/1"]).ended(0, "1 passed");
+    run(&["replay", &mcp(pong), file.path(), "--contract", "other/2"]).ended(2, "known: mcp-hil/1, other/1");
+}
+
+#[test]
+fn two_for_a_user_in_the_url() {
+    let ran = run(&["replay", "http://me:secret@127.0.0.1:9/mcp"]);
+    ran.ended(2, "a user name or password in the URL");
+    assert!(!ran.stderr.contains("secret"), "{}", ran.stderr);
+}
+
+#[test]
+fn two_for_one_file_for_both_reports() {
+    let file = File::ping();
+    let (one, same) = (file.beside("report"), file.beside("./report"));
+    run(&[
+        "replay",
+        "reference",
+        file.path(),
+        "--json",
+        &one,
+        "--junit",
+        &same,
+    ])
+    .ended(2, "--json and --junit can't both go to");
+    run(&[
+        "replay",
+        "reference",
+        file.path(),
+        "--json",
+        &one,
+        "--junit",
+        &file.beside("other"),
+    ])
+    .ended(0, "1 passed");
+}
+
+#[test]
+fn two_for_a_folder_as_firmware() {
+    run(&["replay", "native", "--firmware", "/tmp"]).ended(2, "--firmware /tmp: is no regular file");
+}
+
+#[test]
+fn a_page_that_is_no_mcp_server_is_described() {
+    let url = serve(|stream| {
+        let mut writer = stream.try_clone().unwrap();
+        let mut reader = BufReader::new(stream);
+        while request(&mut reader).is_some() {
+            let _ = writer.write_all(
+                b"HTTP/1.1 302 Found\r\nLocation: /login\r\nContent-Type: text/html\r\nContent-Length: 3\r\n\r\n<p>",
+            );
+        }
+    });
+    let file = File::ping();
+    run(&["replay", &url, file.path()]).ended(
+        1,
+        "no JSON-RPC message: HTTP status 302, Location \"/login\", Content-Type \"text/html\"",
+    );
+}
+
+#[test]
 fn two_for_native_outside_a_checkout() {
     let folder = tempfile::tempdir().unwrap();
     let child = command(&["replay", "native"])
@@ -121,5 +188,6 @@ fn help_tells_the_codes_and_the_targets() {
     let ran = run(&["replay", "--help"]);
     ran.ended(0, "Exit codes:")
         .ended(0, "4  nothing ran")
-        .ended(0, "stdio:COMMAND");
+        .ended(0, "stdio:COMMAND")
+        .ended(0, "  http://HOST/PATH  an endpoint");
 }

@@ -1,7 +1,7 @@
 //! Servers that misbehave: each is a failure with a name, within the deadline.
 
 use crate::run::{File, ping, run};
-use crate::server::{http, mcp, pong, request, serve};
+use crate::server::{answer, mcp, mcp_text, pong, request, serve};
 use serde_json::{Value, json};
 use std::io::{BufReader, Write as _};
 use std::net::TcpStream;
@@ -174,36 +174,6 @@ fn a_server_that_stops_answering() {
         }
     });
     play(&url).ended(1, "the target stopped answering");
-}
-
-/// A server whose answers to pings are written as they stand.
-fn mcp_text(text: impl Fn(&Value) -> String + Send + Sync + Clone + 'static) -> String {
-    serve(move |stream| {
-        let mut writer = stream.try_clone().unwrap();
-        let mut reader = BufReader::new(stream);
-        while let Some((_, message)) = request(&mut reader) {
-            let text = if message["method"] == "ping" {
-                text(&message)
-            } else {
-                answer(&message)
-            };
-            let _ = writer.write_all(text.as_bytes());
-        }
-    })
-}
-
-/// Right answers to a handshake.
-fn answer(message: &Value) -> String {
-    match message["method"].as_str() {
-        Some("initialize") => http(&json!({"jsonrpc": "2.0", "id": message["id"], "result": {
-            "protocolVersion": message["params"]["protocolVersion"], "capabilities": {}, "serverInfo": {"name": "t", "version": "1"},
-        }})),
-        Some("server/discover") => {
-            http(&json!({"jsonrpc": "2.0", "id": message["id"], "error": {"code": -32601, "message": "no"}}))
-        }
-        Some("notifications/initialized") => "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n".to_owned(),
-        _ => http(&pong(message)),
-    }
 }
 
 #[test]

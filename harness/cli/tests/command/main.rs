@@ -6,6 +6,14 @@ mod run;
 mod server;
 
 mod exit_codes;
+mod limits;
+mod media_type;
+mod polling;
 mod processes;
 mod reports;
+mod revisions;
+mod server_requests;
+mod sessions;
+mod signals;
 mod steps;
+mod terminal;

@@ -54,7 +54,7 @@ fn a_child_does_not_outlive_a_killed_command() {
 }
 
 /// Gone, or dead and not yet collected by its new parent.
-fn is_gone(process: &Path) -> bool {
+pub fn is_gone(process: &Path) -> bool {
     match std::fs::read_to_string(process.join("stat")) {
         Ok(stat) => stat
             .rsplit(')')
@@ -64,7 +64,7 @@ fn is_gone(process: &Path) -> bool {
     }
 }
 
-fn wait_for<T>(mut look: impl FnMut() -> Option<T>) -> T {
+pub fn wait_for<T>(mut look: impl FnMut() -> Option<T>) -> T {
     let started = Instant::now();
     loop {
         if let Some(found) = look() {

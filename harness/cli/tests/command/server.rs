@@ -20,6 +20,13 @@ pub fn serve(handle: impl Fn(TcpStream) + Send + Sync + Clone + 'static) -> Stri
 
 /// Reads a request's method and message; none at the end of the connection.
 pub fn request(stream: &mut BufReader<TcpStream>) -> Option<(String, Value)> {
+    let (head, message) = request_with_head(stream)?;
+    let method = head[0].split(' ').next().unwrap_or_default().to_owned();
+    Some((method, message))
+}
+
+/// Reads a request's lines, in small letters, and message; none at the end of the connection.
+pub fn request_with_head(stream: &mut BufReader<TcpStream>) -> Option<(Vec<String>, Value)> {
     let mut head = Vec::new();
     loop {
         let mut line = String::new();
@@ -37,8 +44,7 @@ pub fn request(stream: &mut BufReader<TcpStream>) -> Option<(String, Value)> {
         .unwrap_or(0);
     let mut body = vec![0; length];
     stream.read_exact(&mut body).ok()?;
-    let method = head[0].split(' ').next().unwrap_or_default().to_owned();
-    Some((method, serde_json::from_slice(&body).unwrap_or_default()))
+    Some((head, serde_json::from_slice(&body).unwrap_or_default()))
 }
 
 /// A server that answers each message with what the function gives, and `initialize` and notifications rightly.
@@ -79,4 +85,34 @@ pub fn http(message: &Value) -> String {
 /// A right answer to a ping.
 pub fn pong(message: &Value) -> Value {
     json!({"jsonrpc": "2.0", "id": message["id"], "result": {}})
+}
+
+/// A server whose answers to pings are written as they stand.
+pub fn mcp_text(text: impl Fn(&Value) -> String + Send + Sync + Clone + 'static) -> String {
+    serve(move |stream| {
+        let mut writer = stream.try_clone().unwrap();
+        let mut reader = BufReader::new(stream);
+        while let Some((_, message)) = request(&mut reader) {
+            let text = if message["method"] == "ping" {
+                text(&message)
+            } else {
+                answer(&message)
+            };
+            let _ = writer.write_all(text.as_bytes());
+        }
+    })
+}
+
+/// Right answers to a handshake.
+pub fn answer(message: &Value) -> String {
+    match message["method"].as_str() {
+        Some("initialize") => http(&json!({"jsonrpc": "2.0", "id": message["id"], "result": {
+            "protocolVersion": message["params"]["protocolVersion"], "capabilities": {}, "serverInfo": {"name": "t", "version": "1"},
+        }})),
+        Some("server/discover") => {
+            http(&json!({"jsonrpc": "2.0", "id": message["id"], "error": {"code": -32601, "message": "no"}}))
+        }
+        Some("notifications/initialized") => "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n".to_owned(),
+        _ => http(&pong(message)),
+    }
 }

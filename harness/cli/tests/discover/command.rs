@@ -32,6 +32,28 @@ fn discover(service: &str, more: &[&str]) -> (Option<i32>, String, String) {
 }
 
 #[test]
+fn the_table_is_in_the_order_of_names() {
+    let service = service();
+    let _last = Responder::start(Announcement::good(&service, "zulu", 2));
+    let _first = Responder::start(Announcement::good(&service, "alpha", 3));
+    let (_, table, remarks) = discover(&service, &[]);
+    let names: Vec<_> = table
+        .lines()
+        .skip(1)
+        .filter_map(|line| line.split(' ').next())
+        .collect();
+    assert_eq!(names, ["alpha", "zulu"], "{table}{remarks}");
+}
+
+#[test]
+fn a_label_has_63_bytes_at_most() {
+    let long = format!("_{}._tcp", "x".repeat(63));
+    let (code, _, remarks) = discover(&long, &[]);
+    assert_eq!(code, Some(2), "{remarks}");
+    assert!(remarks.contains("of 63 bytes at most"), "{remarks}");
+}
+
+#[test]
 fn boards_stand_in_a_table_with_their_oddities() {
     let service = service();
     let listener = TcpListener::bind("127.0.0.2:0").unwrap();

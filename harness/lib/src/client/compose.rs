@@ -1,5 +1,6 @@
 //! What a client of a revision must add to a message: pure.
 
+use super::Reply;
 use crate::http::Request;
 use crate::message;
 use crate::revision::{Era, Revision};
@@ -106,6 +107,28 @@ impl Dress {
     }
 }
 
+/// A session that a legacy server opened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Session {
+    id: String,
+    version: String,
+}
+
+impl Session {
+    /// The session that the answer to an `initialize` opens, if it opens one.
+    pub fn opened_by(reply: &Reply) -> Option<Self> {
+        let version = reply
+            .message
+            .as_ref()?
+            .pointer("/result/protocolVersion")?
+            .as_str()?;
+        Some(Self {
+            id: reply.header("mcp-session-id")?.to_owned(),
+            version: version.to_owned(),
+        })
+    }
+}
+
 /// A header value as the 2026-07-28 transport page ("Value Encoding") wants it: as it stands if it is plain, else in Base64.
 pub fn encode(value: &str) -> String {
     let plain = value.bytes().all(|byte| matches!(byte, b'\t' | b' '..=b'~')) && value.trim() == value;
@@ -127,6 +150,58 @@ pub fn post(endpoint: &Endpoint, dress: &Dress, message: Option<&Value>, body: V
         headers,
         body,
         chunked: Vec::new(),
+    }
+}
+
+/// A POST of the answer to what a server asked in the answer to a request; it has that request's headers.
+pub fn reply(endpoint: &Endpoint, request: &Request, message: &Value) -> Request {
+    let of_its_own = ["content-length", "transfer-encoding", "mcp-method", "mcp-name"];
+    let mut headers = request.headers.clone();
+    headers.retain(|(name, _)| !of_its_own.iter().any(|own| name.eq_ignore_ascii_case(own)));
+    Request {
+        method: "POST".to_owned(),
+        path: endpoint.path.clone(),
+        headers,
+        body: message.to_string().into_bytes(),
+        chunked: Vec::new(),
+    }
+}
+
+/// A GET of the rest of an answer to a request; none for a modern request, whose streams can't be resumed.
+pub fn resume(request: &Request, last_event_id: &str) -> Option<Request> {
+    let named = |names: &[&str], name: &str| names.iter().any(|known| name.eq_ignore_ascii_case(known));
+    let is_modern = request
+        .headers
+        .iter()
+        .any(|(name, _)| named(&["mcp-method"], name));
+    if request.method != "POST" || is_modern {
+        return None;
+    }
+    let mut headers = request.headers.clone();
+    let of_a_body = ["accept", "content-type", "content-length", "transfer-encoding"];
+    headers.retain(|(name, _)| !named(&of_a_body, name));
+    headers.push(("Accept".to_owned(), "text/event-stream".to_owned()));
+    headers.push(("Last-Event-ID".to_owned(), last_event_id.to_owned()));
+    Some(Request {
+        method: "GET".to_owned(),
+        path: request.path.clone(),
+        headers,
+        ..Request::default()
+    })
+}
+
+/// A DELETE that ends a session.
+pub fn delete(endpoint: &Endpoint, session: &Session) -> Request {
+    let headers = [
+        ("Host", endpoint.authority.clone()),
+        ("MCP-Protocol-Version", encode(&session.version)),
+        ("Mcp-Session-Id", session.id.clone()),
+    ];
+    Request {
+        method: "DELETE".to_owned(),
+        path: endpoint.path.clone(),
+        headers: headers.map(|(name, value)| (name.to_owned(), value)).to_vec(),
+        ..Request::default()
     }
 }
 

@@ -73,7 +73,7 @@ pub enum Probe {
     #[error("{0}")]
     NotMcp(ClientError),
     /// It is MCP, and has no revision in common with us.
-    #[error("the server speaks {0:?}; this program has 2025-06-18, 2025-11-25 and 2026-07-28")]
+    #[error("the server speaks {}; this program has 2025-06-18, 2025-11-25 and 2026-07-28", .0.join(", "))]
     NoCommonRevision(Vec<String>),
 }
 
@@ -102,12 +102,14 @@ pub async fn probe(target: &Target, limits: Limits) -> Result<Detected, Probe> {
         .rev()
     {
         let mut client = Client::open(target, revision, limits).map_err(Probe::Unreachable)?;
-        match client.initialize().await {
+        let initialized = client.initialize().await;
+        client.close().await;
+        match initialized {
             Ok((result, _)) => {
                 let version = result["protocolVersion"].as_str().unwrap_or_default();
                 if version == revision.as_str() {
                     found.revisions.push(revision);
-                } else {
+                } else if !others.iter().any(|other| other == version) {
                     others.push(version.to_owned());
                 }
                 found.name = found

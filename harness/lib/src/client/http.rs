@@ -1,11 +1,19 @@
 //! Requests over HTTP: at most one connection is kept open between them.
 
-use super::{Exchange, Limits};
+use super::{Exchange, Limits, compose};
 use crate::fault::Fault;
-use crate::http::{Connection, Conversation, Piece, Request};
+use crate::http::answer::{MAX_RAW, Resume};
+use crate::http::{Answer, Connection, Conversation, Malformed, Piece, Request};
+use crate::message;
 use crate::repeat;
 use crate::target::Endpoint;
+use serde_json::Value;
 use std::time::Duration;
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep, timeout};
+
+/// Between two polls, whatever the server says.
+const SHORTEST_POLL: Duration = Duration::from_millis(10);
 
 /// An endpoint with the connection that was last used.
 #[derive(Debug)]
@@ -32,20 +40,22 @@ impl HttpWire {
 
     /// Sends a request and reads its answer, over the open connection if it is still good.
     pub async fn exchange(&mut self, request: &Request) -> Exchange {
-        let pieces = [Piece::Bytes(request.to_bytes())];
-        let methods = [request.method.clone()];
         let repeat = repeat::curl(&self.endpoint, request);
         if let Some(mut connection) = self.idle.take().filter(Connection::is_reusable) {
-            let talk = connection.converse(&pieces, &methods, self.limits.answer).await;
+            let talk = self
+                .converse(&mut connection, request, request, self.limits.answer)
+                .await;
             // a server may close an idle connection just when a request goes out (RFC 9112, 9.3.1): that is no answer
             if !matches!(talk.fault, Some(Fault::Closed { bytes: 0, .. })) {
-                return self.keep(connection, talk, repeat);
+                return self.keep(connection, request, talk, repeat).await;
             }
         }
         match Connection::open(&self.endpoint, self.limits.connect).await {
             Ok(mut connection) => {
-                let talk = connection.converse(&pieces, &methods, self.limits.answer).await;
-                self.keep(connection, talk, repeat)
+                let talk = self
+                    .converse(&mut connection, request, request, self.limits.answer)
+                    .await;
+                self.keep(connection, request, talk, repeat).await
             }
             Err(fault) => Exchange {
                 fault: Some(fault),
@@ -53,6 +63,12 @@ impl HttpWire {
                 ..Exchange::default()
             },
         }
+    }
+
+    /// Sends a last request whose answer does not matter, and waits for it a tenth of the usual time at most: its arrival
+    /// must come before that of whatever is sent next.
+    pub async fn leave(&mut self, request: &Request) {
+        let _ = timeout(self.limits.answer / 10, self.exchange(request)).await;
     }
 
     /// Sends raw pieces over a connection of their own and reads one answer for each method. With `closing`, also waits
@@ -80,7 +96,9 @@ impl HttpWire {
             }
         };
         let mut exchange = Exchange::of(
-            connection.converse(pieces, methods, self.limits.answer).await,
+            connection
+                .converse(pieces, methods, self.limits.answer, |_| {})
+                .await,
             repeat,
         );
         let mut closed = None;
@@ -93,8 +111,104 @@ impl HttpWire {
         (exchange, closed)
     }
 
-    fn keep(&mut self, connection: Connection, talk: Conversation, repeat: String) -> Exchange {
-        self.idle = Some(connection);
+    /// Sends a request and reads its answer. What the server asks in an event stream meanwhile is answered with POSTs of
+    /// their own, in the dress of another request (2025-11-25, Streamable HTTP, "Sending Messages to the Server").
+    async fn converse(
+        &self,
+        connection: &mut Connection,
+        request: &Request,
+        dressed: &Request,
+        limit: Duration,
+    ) -> Conversation {
+        let (pieces, methods) = ([Piece::Bytes(request.to_bytes())], [request.method.clone()]);
+        let (sender, mut asked) = mpsc::unbounded_channel();
+        // where a server may not ask, it fails for that once its answer is there
+        let tell = move |message: &Value| {
+            if let Some(ours) = message::reply_to(message) {
+                let _ = sender.send(ours);
+            }
+        };
+        let talk = connection.converse(&pieces, &methods, limit, tell);
+        let replies = async {
+            while let Some(ours) = asked.recv().await {
+                self.post(&compose::reply(&self.endpoint, dressed, &ours)).await;
+            }
+        };
+        // the first ends the second: it drops the sender, after which only what is under way remains
+        tokio::join!(talk, replies).0
+    }
+
+    /// Posts over a connection of its own, within a tenth of the usual time; the answer has nothing to tell.
+    async fn post(&self, request: &Request) {
+        let limit = self.limits.answer / 10;
+        if let Ok(mut connection) = Connection::open(&self.endpoint, limit).await {
+            let (pieces, methods) = ([Piece::Bytes(request.to_bytes())], [request.method.clone()]);
+            connection.converse(&pieces, &methods, limit, |_| {}).await;
+        }
+    }
+
+    /// Asks for the rest of an answer whose event stream the server ended before the response, after the time that it
+    /// wants (2025-11-25, Streamable HTTP, "Sending Messages to the Server", 6).
+    async fn poll(&self, request: &Request, talk: &mut Conversation) {
+        let deadline = Instant::now() + self.limits.answer.saturating_sub(talk.time);
+        while let (None, [answer]) = (&talk.fault, talk.answers.as_mut_slice())
+            && !answer.events.last().is_some_and(message::is_response)
+            && let Some(resume) = answer.resume.take()
+            && let Some(get) = compose::resume(request, &resume.last_event_id)
+        {
+            let wait = resume.retry.unwrap_or(self.limits.answer / 10).max(SHORTEST_POLL);
+            let left = deadline.saturating_duration_since(Instant::now());
+            if wait >= left {
+                sleep(left).await;
+                talk.fault = Some(Fault::Slow {
+                    after: self.limits.answer,
+                    bytes: talk.received.len(),
+                });
+                break;
+            }
+            sleep(wait).await;
+            let left = left - wait;
+            let more = match Connection::open(&self.endpoint, left.min(self.limits.connect)).await {
+                Ok(mut connection) => self.converse(&mut connection, &get, request, left).await,
+                Err(fault) => Conversation {
+                    fault: Some(fault),
+                    ..Conversation::default()
+                },
+            };
+            talk.sent.extend(more.sent);
+            talk.received.extend(more.received);
+            talk.fault = more.fault;
+            if talk.received.len() > MAX_RAW {
+                talk.fault = Some(Malformed::TooLarge.into());
+            }
+            // what is no event stream ends the polling: then there was no response
+            for more in more.answers.into_iter().filter(Answer::is_event_stream) {
+                answer.body.extend(more.body);
+                answer.events.extend(more.events);
+                answer.resume = more.resume.map(|next| Resume {
+                    retry: next.retry.or(resume.retry),
+                    ..next
+                });
+            }
+        }
+    }
+
+    async fn keep(
+        &mut self,
+        connection: Connection,
+        request: &Request,
+        mut talk: Conversation,
+        repeat: String,
+    ) -> Exchange {
+        if talk.answers.iter().all(|answer| answer.resume.is_none()) {
+            self.idle = Some(connection);
+            return Exchange::of(talk, repeat);
+        }
+        // a board has few sockets: this one must not hold a place
+        drop(connection);
+        let before = (talk.time, Instant::now());
+        self.poll(request, &mut talk).await;
+        talk.time = before.0 + before.1.elapsed();
         Exchange::of(talk, repeat)
     }
 }

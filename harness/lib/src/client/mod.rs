@@ -138,6 +138,7 @@ pub struct Client {
     /// What the requests are dressed in.
     pub dress: compose::Dress,
     next_id: u64,
+    sessions: Vec<compose::Session>,
 }
 
 impl Client {
@@ -151,7 +152,28 @@ impl Client {
             wire,
             dress: compose::Dress::new(revision),
             next_id: 1,
+            sessions: Vec::new(),
         })
+    }
+
+    /// Remembers the sessions that answers in this exchange open, to be ended by [`Client::close`].
+    pub fn note_sessions(&mut self, exchange: &Exchange) {
+        for session in exchange.replies.iter().filter_map(compose::Session::opened_by) {
+            if !self.sessions.contains(&session) {
+                self.sessions.push(session);
+            }
+        }
+    }
+
+    /// Ends the sessions that the server opened for this client (2025-11-25, Streamable HTTP, "Session Management", 5):
+    /// a board has room for few. A server may refuse that, so the answer does not matter.
+    pub async fn close(mut self) {
+        if let Wire::Http(wire) = &mut self.wire {
+            for session in &self.sessions {
+                let request = compose::delete(wire.endpoint(), session);
+                wire.leave(&request).await;
+            }
+        }
     }
 
     /// Sends a request and gives the answer, whatever it says.
@@ -178,10 +200,14 @@ impl Client {
         }
         let answer = exchange.message();
         let reason = match answer {
-            None => Some("the answer has no JSON-RPC message".to_owned()),
-            Some(answer) if !message::is_response(answer) => {
-                Some("the answer has neither a result nor an error".to_owned())
-            }
+            None => Some(format!(
+                "the answer has no JSON-RPC message{}",
+                described(&exchange)
+            )),
+            Some(answer) if !message::is_response(answer) => Some(format!(
+                "the answer has neither a result nor an error{}",
+                described(&exchange)
+            )),
             Some(answer) => {
                 let theirs = RequestId::of_message(answer);
                 let refused_unread = answer.get("error").is_some() && theirs.is_none();
@@ -244,6 +270,7 @@ impl Client {
             "clientInfo": compose::client_info(),
         });
         let exchange = self.exchange("initialize", params).await?;
+        self.note_sessions(&exchange);
         let answer = exchange.message().unwrap_or(&Value::Null);
         let method = "initialize".to_owned();
         let Some(result) = answer.get("result").cloned() else {
@@ -314,4 +341,18 @@ impl Client {
     pub fn era(&self) -> Era {
         self.dress.revision.era()
     }
+}
+
+/// What tells a login page, a redirect or another server from one that speaks MCP; nothing over standard streams.
+fn described(exchange: &Exchange) -> String {
+    let Some((reply, status)) = exchange.reply().and_then(|reply| Some((reply, reply.status?))) else {
+        return String::new();
+    };
+    let mut text = format!(": HTTP status {status}");
+    for name in ["Location", "Content-Type"] {
+        if let Some(value) = reply.header(name) {
+            text.push_str(&format!(", {name} {value:?}"));
+        }
+    }
+    text
 }

@@ -17,8 +17,8 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 /// Bytes of standard error that are kept: the last ones.
 const MAX_STDERR: usize = 64 << 10;
-/// Lines read ahead of what is asked for; a flood waits in the pipe.
-const MAX_AHEAD: usize = 64;
+/// Lines read ahead of what is asked for; a flood waits in the pipe. Each may be as long as an answer.
+const MAX_AHEAD: usize = 1;
 
 /// A running server.
 #[derive(Debug)]
@@ -151,7 +151,15 @@ impl StdioWire {
     }
 
     async fn send(&mut self, line: &[u8], deadline: Instant) -> Exchange {
-        let mut bytes = line.to_vec();
+        Exchange {
+            sent: self.write(line.to_vec(), deadline).await,
+            repeat: repeat::pipe(&self.command, line),
+            ..Exchange::default()
+        }
+    }
+
+    /// Writes a line and gives its bytes.
+    async fn write(&mut self, mut bytes: Vec<u8>, deadline: Instant) -> Vec<u8> {
         bytes.push(b'\n');
         if let Some(input) = &mut self.input {
             // a server that ended or does not read shows as a missing answer, with more to tell
@@ -161,11 +169,7 @@ impl StdioWire {
             })
             .await;
         }
-        Exchange {
-            sent: bytes,
-            repeat: repeat::pipe(&self.command, line),
-            ..Exchange::default()
-        }
+        bytes
     }
 
     /// Reads to the next response.
@@ -201,6 +205,10 @@ impl StdioWire {
                 reply.message = Some(value);
                 reply.body = line;
                 return Ok(());
+            }
+            // where a server may not ask, it fails for that once its answer is there
+            if let Some(ours) = message::reply_to(&value) {
+                self.write(ours.to_string().into_bytes(), deadline).await;
             }
             reply.earlier.push(value);
         }

@@ -45,7 +45,7 @@ impl Default for Options {
 #[derive(Debug, thiserror::Error)]
 pub enum DiscoverError {
     /// Not a type of service.
-    #[error("{0:?} is no type of service; it is two labels, as _mcp._tcp")]
+    #[error("{0:?} is no type of service; it is two labels, as _mcp._tcp, of 63 bytes at most")]
     Service(String),
     /// No interface to ask on.
     #[error(transparent)]
@@ -81,7 +81,7 @@ impl Browser {
         let bare = options.service.trim_end_matches('.').trim_end_matches(".local");
         let bad = || DiscoverError::Service(options.service.clone());
         let (kind, protocol) = bare.split_once('.').ok_or_else(bad)?;
-        if !(kind.len() > 1 && kind.starts_with('_') && matches!(protocol, "_tcp" | "_udp")) {
+        if !((2..=63).contains(&kind.len()) && kind.starts_with('_') && matches!(protocol, "_tcp" | "_udp")) {
             return Err(bad());
         }
         let interfaces = interfaces::list()?;

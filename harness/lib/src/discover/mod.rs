@@ -201,7 +201,8 @@ async fn finish(
     wanted: Option<usize>,
     known: &[Endpoint],
 ) -> Discovery {
-    let devices = reach_all(found).await;
+    let mut devices = reach_all(found).await;
+    devices.sort_by(|one, other| one.instance.cmp(&other.instance));
     let usable = devices.iter().filter(|board| board.url.is_some()).count();
     let (mut unannounced, mut silent) = (Vec::new(), Vec::new());
     for endpoint in known {

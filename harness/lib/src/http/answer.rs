@@ -2,9 +2,16 @@
 
 use crate::{message, sse};
 use serde_json::Value;
+use std::time::Duration;
 
-/// Most bytes that one answer may have, head and framing included.
+/// Most bytes that the body of an answer may have.
 pub const MAX_ANSWER: usize = 8 << 20;
+/// Most bytes that one answer may take on the wire, with interim answers, heads and framing.
+pub const MAX_RAW: usize = 2 * MAX_ANSWER;
+/// Most bytes of a head, of the trailers, or of the line before a chunk.
+const MAX_HEAD: usize = 256 << 10;
+/// Characters of a bad event that are shown.
+const MAX_SHOWN: usize = 200;
 /// Most header fields of an answer.
 const MAX_HEADERS: usize = 100;
 
@@ -19,8 +26,19 @@ pub struct Answer {
     pub body: Vec<u8>,
     /// JSON values of an event stream's `message` events, in order; empty for any other body.
     pub events: Vec<Value>,
+    /// What an event stream that ended without a response may be asked for again by.
+    pub resume: Option<Resume>,
     /// Whether the connection can't carry another request after this answer.
     pub closes: bool,
+}
+
+/// How to ask for the rest of an event stream (2025-11-25, Streamable HTTP, "Resumability and Redelivery").
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Resume {
+    /// Id of the last event.
+    pub last_event_id: String,
+    /// How long to wait before, if the server said it.
+    pub retry: Option<Duration>,
 }
 
 impl Answer {
@@ -64,9 +82,12 @@ pub enum Malformed {
     /// The chunked coding is broken.
     #[error("the chunked body has a bad chunk at byte {0} of the answer")]
     Chunk(usize),
-    /// Over [`MAX_ANSWER`].
-    #[error("the answer has more than {MAX_ANSWER} bytes")]
+    /// Over [`MAX_ANSWER`], or twice that on the wire.
+    #[error("the answer has more than {MAX_ANSWER} bytes, or more than {MAX_RAW} with its framing")]
     TooLarge,
+    /// A head, trailers or the line before a chunk without end.
+    #[error("the answer has a head with more than {MAX_HEAD} bytes")]
+    LargeHead,
     /// An event that should hold a message does not hold JSON.
     #[error("an event of the stream is not JSON: {0}")]
     Event(String),
@@ -93,6 +114,10 @@ pub struct AnswerReader {
     buffer: Vec<u8>,
     /// Bytes of `buffer` that have been understood.
     used: usize,
+    /// Bytes that have been understood and are no longer in `buffer`.
+    dropped: usize,
+    /// Where the answer that is being read began, counted as `dropped` is.
+    began: usize,
     partial: Option<Partial>,
     ended: bool,
 }
@@ -100,6 +125,8 @@ pub struct AnswerReader {
 impl AnswerReader {
     /// Takes bytes that arrived.
     pub fn feed(&mut self, bytes: &[u8]) {
+        self.buffer.drain(..self.used);
+        self.dropped += std::mem::take(&mut self.used);
         self.buffer.extend_from_slice(bytes);
     }
 
@@ -113,18 +140,32 @@ impl AnswerReader {
         &self.buffer[self.used..]
     }
 
+    /// The messages so far in the event stream that is being read.
+    pub fn events_so_far(&self) -> &[Value] {
+        self.partial
+            .as_ref()
+            .map_or(&[], |partial| &partial.answer.events)
+    }
+
     /// The next whole answer to a request with this method, or none until more bytes come. An event
     /// stream is whole with the first response in it.
     ///
     /// # Errors
     /// [`Malformed`]; nothing more can be read then.
     pub fn next(&mut self, method: &str) -> Result<Option<Answer>, Malformed> {
+        let next = self.next_whole(method)?;
+        if next.is_some() {
+            self.began = self.dropped + self.used;
+        } else if self.dropped + self.buffer.len() - self.began > MAX_RAW {
+            return Err(Malformed::TooLarge);
+        }
+        Ok(next)
+    }
+
+    fn next_whole(&mut self, method: &str) -> Result<Option<Answer>, Malformed> {
         while self.partial.is_none() {
-            if self.buffer.len() - self.used > MAX_ANSWER {
-                return Err(Malformed::TooLarge);
-            }
             let Some(partial) = self.head(method)? else {
-                return Ok(None);
+                return self.small_rest().map(|()| None);
             };
             // 1xx is not the answer (RFC 9110, 15.2); 101 can't come, nothing asks for it
             if partial.answer.status >= 200 {
@@ -137,11 +178,20 @@ impl AnswerReader {
         if self.body(&mut partial)? {
             return Ok(Some(partial.answer));
         }
-        if partial.answer.body.len() + self.rest().len() > MAX_ANSWER {
+        if partial.answer.body.len() > MAX_ANSWER {
             return Err(Malformed::TooLarge);
         }
         self.partial = Some(partial);
         Ok(None)
+    }
+
+    /// What is not whole yet, and is no body, may be no longer than a head.
+    fn small_rest(&self) -> Result<(), Malformed> {
+        if self.rest().len() > MAX_HEAD {
+            Err(Malformed::LargeHead)
+        } else {
+            Ok(())
+        }
     }
 
     fn head(&mut self, method: &str) -> Result<Option<Partial>, Malformed> {
@@ -196,8 +246,10 @@ impl AnswerReader {
                     if event.kind != "message" || event.data.is_empty() {
                         continue;
                     }
-                    let value = serde_json::from_str(&event.data)
-                        .map_err(|error| Malformed::Event(format!("{error} in {:?}", event.data)))?;
+                    let value = serde_json::from_str(&event.data).map_err(|error| {
+                        let shown: String = event.data.chars().take(MAX_SHOWN).collect();
+                        Malformed::Event(format!("{error} in {shown:?}"))
+                    })?;
                     let last = message::is_response(&value);
                     partial.answer.events.push(value);
                     if last {
@@ -206,6 +258,12 @@ impl AnswerReader {
                         return Ok(true);
                     }
                 }
+            }
+            if let (true, Some(parser)) = (whole, &partial.stream) {
+                partial.answer.resume = (!parser.last_event_id.is_empty()).then(|| Resume {
+                    last_event_id: parser.last_event_id.clone(),
+                    retry: parser.retry.map(Duration::from_millis),
+                });
             }
             if whole || !progressed {
                 return Ok(whole);
@@ -229,12 +287,12 @@ impl AnswerReader {
                 Ok(self.ended)
             }
             Framing::Chunked => {
-                let bad = || Malformed::Chunk(self.used);
+                let bad = || Malformed::Chunk(self.dropped + self.used);
                 let (size_line, size) = match httparse::parse_chunk_size(rest) {
                     Ok(httparse::Status::Complete((line, size))) => {
                         (line, usize::try_from(size).map_err(|_| bad())?)
                     }
-                    Ok(httparse::Status::Partial) => return Ok(false),
+                    Ok(httparse::Status::Partial) => return self.small_rest().map(|()| false),
                     Err(_) => return Err(bad()),
                 };
                 if size > MAX_ANSWER {
@@ -264,8 +322,8 @@ impl AnswerReader {
                 self.used += from + length;
                 Ok(true)
             }
-            Ok(httparse::Status::Partial) => Ok(false),
-            Err(_) => Err(Malformed::Chunk(self.used + from)),
+            Ok(httparse::Status::Partial) => self.small_rest().map(|()| false),
+            Err(_) => Err(Malformed::Chunk(self.dropped + self.used + from)),
         }
     }
 }

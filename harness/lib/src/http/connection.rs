@@ -3,6 +3,7 @@
 use super::{Answer, AnswerReader};
 use crate::fault::Fault;
 use crate::target::Endpoint;
+use serde_json::Value;
 use std::io::ErrorKind;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -79,7 +80,14 @@ impl Connection {
     }
 
     /// Sends the pieces and reads one answer for each method, by `limit` after the start, pauses not counted.
-    pub async fn converse(&mut self, pieces: &[Piece], methods: &[String], limit: Duration) -> Conversation {
+    /// Messages of an event stream that is still open are told as they come.
+    pub async fn converse(
+        &mut self,
+        pieces: &[Piece],
+        methods: &[String],
+        limit: Duration,
+        tell: impl Fn(&Value),
+    ) -> Conversation {
         let pauses: Duration = pieces
             .iter()
             .map(|piece| {
@@ -97,12 +105,16 @@ impl Connection {
         let mut buffer = vec![0; 16 << 10];
         let mut writing = Box::pin(write(&mut to, pieces, &mut talk.sent));
         let mut written = false;
+        let mut told = 0;
         let fault = loop {
             match next_answer(&mut self.reader, methods, &mut talk.answers) {
                 Ok(true) if written || !methods.is_empty() => break None,
                 Ok(_) => {}
                 Err(fault) => break Some(fault),
             }
+            let events = self.reader.events_so_far();
+            events.iter().skip(told).for_each(&tell);
+            told = events.len();
             let read = tokio::select! {
                 // a server may answer and close while the rest of a long body is still on its way
                 biased;

@@ -7,7 +7,7 @@ mod text;
 
 pub use json::write as json;
 pub use junit::write as junit;
-pub use text::{exchange as exchange_text, line, summary};
+pub use text::{escape, escape_line, exchange as exchange_text, line, summary};
 
 use crate::client::Exchange;
 use crate::matcher::Mismatch;

@@ -10,21 +10,42 @@ use std::fmt::Write as _;
 /// Bytes of a message that are shown; reports in JSON hold them all.
 const SHOWN: usize = 4096;
 
+/// Text from outside, for a terminal: without control characters but the line end, as a server could steer the terminal
+/// by them. They are shown in the notation of Rust, as `\u{1b}`.
+pub fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_control() && c != '\n' {
+            escaped.extend(c.escape_default());
+        } else {
+            escaped.push(c);
+        }
+    }
+    escaped
+}
+
+/// The same on one line, where the next line would be read as another entry.
+pub fn escape_line(text: &str) -> String {
+    escape(text).replace('\n', "\\n")
+}
+
 /// One transcript.
 pub fn line(played: &Played, style: Style) -> String {
     let Played {
         title, verdict, time, ..
     } = played;
     let id = match &played.board {
-        Some(board) => format!("{board} {}", played.id),
-        None => played.id.clone(),
+        Some(board) => escape_line(&format!("{board} {}", played.id)),
+        None => escape_line(&played.id),
     };
+    let entry = |reason: &str| escape(reason).trim_end().replace('\n', "\n    ");
     match verdict {
         Verdict::Pass => format!("{}  {id}  ({})\n", style.good("pass"), seconds(time)),
-        Verdict::Skip(reason) => format!("{}  {id}: {reason}\n", style.dim("skip")),
-        Verdict::Infrastructure(reason) => format!("{} {id}: {reason}\n", style.bad("infra")),
+        Verdict::Skip(reason) => format!("{}  {id}: {}\n", style.dim("skip"), entry(reason)),
+        Verdict::Infrastructure(reason) => format!("{} {id}: {}\n", style.bad("infra"), entry(reason)),
         Verdict::Fail(failure) => {
-            let head = format!("{}  {id}: {title}  ({})\n", style.bad("FAIL"), seconds(time));
+            let (mark, title, time) = (style.bad("FAIL"), escape_line(title), seconds(time));
+            let head = format!("{mark}  {id}: {title}  ({time})\n");
             head + &indent(&describe(failure, style))
         }
     }
@@ -39,7 +60,7 @@ fn describe(failure: &Failure, style: Style) -> String {
         exchange,
         console,
     } = failure;
-    let mut text = format!("step: {step}\n{reason}\n");
+    let mut text = format!("step: {}\n{}\n", escape_line(step), escape(reason));
     for mismatch in mismatches {
         let place = if mismatch.pointer.is_empty() {
             "answer"
@@ -48,13 +69,14 @@ fn describe(failure: &Failure, style: Style) -> String {
         };
         let _ = writeln!(
             text,
-            "{place}: expected {}, got {}",
+            "{}: expected {}, got {}",
+            escape_line(place),
             style.bad(&clip(&mismatch.expected)),
             style.good(&clip(&mismatch.got))
         );
     }
     if let Some((expected, got)) = compared {
-        text.push_str(&diff::render(expected, got, style));
+        text.push_str(&diff::render(&escape(expected), &escape(got), style));
     }
     if let Some(exchange) = exchange {
         text.push_str(&self::exchange(exchange));
@@ -62,7 +84,7 @@ fn describe(failure: &Failure, style: Style) -> String {
             text,
             "time: {}\nto repeat: {}",
             seconds(&exchange.time),
-            exchange.repeat
+            escape(&exchange.repeat)
         );
     }
     if !console.is_empty() {
@@ -89,7 +111,10 @@ pub fn summary(report: &Report) -> String {
     let tally = report.tally();
     let mut text = format!(
         "{}: {} passed, {} failed, {} skipped",
-        report.target, tally.passed, tally.failed, tally.skipped
+        escape_line(&report.target),
+        tally.passed,
+        tally.failed,
+        tally.skipped
     );
     if tally.infrastructure > 0 {
         let _ = write!(text, ", {} not played for want of a target", tally.infrastructure);
@@ -103,7 +128,7 @@ fn clip(text: &str) -> String {
     if clipped.len() < text.len() {
         clipped.push('…');
     }
-    clipped
+    escape(&clipped)
 }
 
 fn indent(text: &str) -> String {
@@ -115,14 +140,7 @@ fn printable(bytes: &[u8]) -> String {
     let shown = &bytes[..bytes.len().min(SHOWN)];
     let mut text = String::new();
     for chunk in shown.utf8_chunks() {
-        for c in chunk.valid().chars() {
-            match c {
-                '\n' => text.push('\n'),
-                '\r' => {}
-                c if c.is_control() => text.extend(c.escape_default()),
-                c => text.push(c),
-            }
-        }
+        text.push_str(&escape(&chunk.valid().replace('\r', "")));
         text.extend(chunk.invalid().iter().map(|byte| format!("\\x{byte:02x}")));
     }
     if bytes.len() > SHOWN {
@@ -132,5 +150,19 @@ fn printable(bytes: &[u8]) -> String {
         "nothing".to_owned()
     } else {
         text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_text_can_steer_a_terminal() {
+        assert_eq!(
+            escape("a\u{1b}[2J\u{9b}m\u{7f}\t\r\n\u{fc}"),
+            "a\\u{1b}[2J\\u{9b}m\\u{7f}\\t\\r\n\u{fc}"
+        );
+        assert_eq!(escape_line("a\nb"), "a\\nb");
     }
 }

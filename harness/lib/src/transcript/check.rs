@@ -13,8 +13,10 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
-/// Largest body that a `repeat` may make, in bytes.
+/// Most bytes that a `repeat` may make, and that a raw connection may send.
 const MAX_REPEAT: usize = 64 << 20;
+/// Longest wait: a run in CI that waits longer looks like one that hangs.
+const MAX_WAIT: Duration = Duration::from_secs(3600);
 
 pub fn transcript(file: &str, raw: raw::Transcript) -> Result<Transcript, Fault> {
     let name = Path::new(file)
@@ -89,6 +91,12 @@ fn step(raw: raw::Step, known: &mut BTreeSet<String>, pointer: &str) -> Result<S
                     .collect(),
                 one => vec![(place, one)],
             };
+            if list.is_empty() {
+                return Err(Fault::new(
+                    &format!("{pointer}/expect"),
+                    "give an answer, or several in order; nothing would be looked at",
+                ));
+            }
             let mut expect = Vec::new();
             for (place, value) in list {
                 let value =
@@ -113,20 +121,25 @@ fn step(raw: raw::Step, known: &mut BTreeSet<String>, pointer: &str) -> Result<S
             for (index, pair) in pairs.into_iter().enumerate() {
                 let place = format!("{pointer}/together/{index}");
                 let send = not_raw(send(pair.send, known, &format!("{place}/send"))?, &place)?;
-                checked.push((
-                    send,
-                    answer(pair.expect, known, &mut found, &format!("{place}/expect"))?,
-                ));
+                let place = format!("{place}/expect");
+                let expect = answer(pair.expect, known, &mut found, &place)?;
+                checked.push((send, not_closed(expect, &place)?));
             }
             Action::Together(checked)
         }
         (Some(sent), None, None, Some(until), Some(deadline), Some(every), None) => Action::Until {
             send: not_raw(send(sent, known, &format!("{pointer}/send"))?, pointer)?,
-            until: Box::new(answer(until, known, &mut found, &format!("{pointer}/until"))?),
-            deadline: Duration::from_millis(deadline),
-            every: Duration::from_millis(every.max(1)),
+            until: {
+                let place = format!("{pointer}/until");
+                let until = answer(until, known, &mut found, &place)?;
+                Box::new(not_closed(until, &place)?)
+            },
+            deadline: wait(deadline, &format!("{pointer}/deadline_ms"))?,
+            every: wait(every.max(1), &format!("{pointer}/every_ms"))?,
         },
-        (None, None, None, None, None, None, Some(millis)) => Action::Wait(Duration::from_millis(millis)),
+        (None, None, None, None, None, None, Some(millis)) => {
+            Action::Wait(wait(millis, &format!("{pointer}/wait_ms"))?)
+        }
         _ => {
             return Err(Fault::new(
                 pointer,
@@ -136,6 +149,24 @@ fn step(raw: raw::Step, known: &mut BTreeSet<String>, pointer: &str) -> Result<S
     };
     known.append(&mut found);
     Ok(Step { name, action })
+}
+
+fn wait(millis: u64, pointer: &str) -> Result<Duration, Fault> {
+    let time = Duration::from_millis(millis);
+    if time > MAX_WAIT {
+        let most = MAX_WAIT.as_millis();
+        return Err(Fault::new(pointer, format!("no more than {most} ms (an hour)")));
+    }
+    Ok(time)
+}
+
+/// Other answers than those of raw leave the connection to the client, so nothing could be said of its end.
+fn not_closed(expect: Expect, pointer: &str) -> Result<Expect, Fault> {
+    if expect.closed.is_some() {
+        Err(Fault::new(pointer, "closed goes with raw only"))
+    } else {
+        Ok(expect)
+    }
 }
 
 fn not_raw(send: Send, pointer: &str) -> Result<Send, Fault> {
@@ -184,9 +215,24 @@ fn send(raw: raw::Send, known: &BTreeSet<String>, pointer: &str) -> Result<Send,
             }
             let mut known = known.clone();
             known.extend(["host".to_owned(), "path".to_owned()]);
-            let pieces = pieces.into_iter().enumerate();
-            let pieces = pieces.map(|(index, value)| piece(value, &known, &format!("{pointer}/raw/{index}")));
-            Content::Raw(pieces.collect::<Result<_, _>>()?)
+            let (mut checked, mut length) = (Vec::new(), 0);
+            for (index, value) in pieces.into_iter().enumerate() {
+                let place = format!("{pointer}/raw/{index}");
+                let piece = piece(value, &known, &place)?;
+                length += match &piece {
+                    RawPiece::Text(text) => text.len(),
+                    RawPiece::Bytes(bytes) => bytes.len(),
+                    RawPiece::Pause(_) => 0,
+                };
+                if length > MAX_REPEAT {
+                    return Err(Fault::new(
+                        &place,
+                        format!("more than {MAX_REPEAT} bytes on the connection"),
+                    ));
+                }
+                checked.push(piece);
+            }
+            Content::Raw(checked)
         }
         _ => {
             return Err(Fault::new(
@@ -276,9 +322,7 @@ fn piece(value: Value, known: &BTreeSet<String>, pointer: &str) -> Result<RawPie
                 .ok_or_else(bad)?;
             Ok(RawPiece::Bytes(repeated(unit, count, pointer)?))
         }
-        (1, _, _, _, Some(millis)) => Ok(RawPiece::Pause(Duration::from_millis(
-            millis.as_u64().ok_or_else(bad)?,
-        ))),
+        (1, _, _, _, Some(millis)) => Ok(RawPiece::Pause(wait(millis.as_u64().ok_or_else(bad)?, pointer)?)),
         _ => Err(bad()),
     }
 }

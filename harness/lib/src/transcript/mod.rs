@@ -298,6 +298,20 @@ mod tests {
                 json!({"name": "s", "together": [{"send": send, "expect": {"status": 1}}]}),
                 "/steps/0: a step is",
             ),
+            (
+                json!({"name": "s", "send": {"raw": ["x"]}, "expect": []}),
+                "/steps/0/expect: give an answer",
+            ),
+            (
+                json!({"name": "s", "together": [{"send": send, "expect": {"status": 1}},
+                    {"send": send, "expect": {"status": 1, "closed": true}}]}),
+                "/steps/0/together/1/expect: closed goes with raw only",
+            ),
+            (
+                json!({"name": "s", "send": send, "until": {"status": 1, "closed": false},
+                    "deadline_ms": 1, "every_ms": 1}),
+                "/steps/0/until: closed goes with raw only",
+            ),
         ];
         for (step, problem) in cases {
             let error = error_in(step);
@@ -305,6 +319,34 @@ mod tests {
         }
         let beyond = r#"{"name": "s", "send": {"message": {}}, "expect": {"message": 18446744073709551617}}"#;
         assert!(error_in(serde_json::from_str(beyond).unwrap()).contains("beyond 64 bits"));
+    }
+
+    #[test]
+    fn no_wait_is_longer_than_an_hour_and_no_connection_sends_more_than_64_mib() {
+        let hour = 3_600_000_u64;
+        let until = |deadline: u64, every: u64| json!({"name": "s", "send": {"message": {}}, "until": {"status": 1}, "deadline_ms": deadline, "every_ms": every});
+        let pause = |millis: u64| json!({"name": "s", "send": {"raw": ["x", {"pause_ms": millis}]}, "expect": {"status": 1}});
+        let wait = |millis: u64| json!({"name": "s", "wait_ms": millis});
+        let cases = [
+            (wait(hour), wait(hour + 1), "/steps/0/wait_ms"),
+            (until(hour, 1), until(hour + 1, 1), "/steps/0/deadline_ms"),
+            (until(1, hour), until(1, hour + 1), "/steps/0/every_ms"),
+            (pause(hour), pause(hour + 1), "/steps/0/send/raw/1"),
+        ];
+        for (good, bad, place) in cases {
+            assert!(Transcript::parse("t.json", &with(&good)).is_ok(), "{place}");
+            let error = error_in(bad);
+            assert!(
+                error.contains(&format!("{place}: no more than 3600000 ms (an hour)")),
+                "{error}"
+            );
+        }
+        let raw = |count: u64| {
+            let piece = json!({"repeat": "x", "count": count});
+            json!({"name": "s", "send": {"raw": [piece, "x", piece]}, "expect": {"status": 1}})
+        };
+        assert!(Transcript::parse("t.json", &with(&raw((32 << 20) - 1))).is_ok());
+        assert!(error_in(raw(32 << 20)).contains("/steps/0/send/raw/2: more than 67108864 bytes"));
     }
 
     #[test]
