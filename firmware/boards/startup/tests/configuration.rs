@@ -1,5 +1,7 @@
 //! The configuration sector: the samples that every reader and writer shares, and each bound from both sides.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a panic is a failed test")]
+
 use std::fs;
 use std::path::PathBuf;
 

@@ -1,5 +1,7 @@
 //! The station's joining, as a script of what happens and what it does about it.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a panic is a failed test")]
+
 use mcp_device::Millis;
 use mcp_hil_board_startup::station::{Event, Station, Step};
 
