@@ -17,12 +17,26 @@ pub async fn or(command: impl Future<Output = Exit>) -> Exit {
 }
 
 async fn signalled() -> io::Result<Exit> {
-    let mut hangup = signal(SignalKind::hangup())?;
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    let mut terminate = signal(SignalKind::terminate())?;
-    Ok(tokio::select! {
-        _ = hangup.recv() => Exit::HungUp,
-        _ = interrupt.recv() => Exit::Interrupted,
-        _ = terminate.recv() => Exit::Terminated,
-    })
+    tokio::select! {
+        came = came(SignalKind::hangup()) => came.map(|()| Exit::HungUp),
+        came = came(SignalKind::interrupt()) => came.map(|()| Exit::Interrupted),
+        came = came(SignalKind::terminate()) => came.map(|()| Exit::Terminated),
+    }
+}
+
+/// Waits for a signal; for ever, if whoever started us has it ignored, as `nohup` does.
+async fn came(kind: SignalKind) -> io::Result<()> {
+    if is_ignored(kind) {
+        std::future::pending::<()>().await;
+    }
+    signal(kind)?.recv().await;
+    Ok(())
+}
+
+/// As far as the system tells (Linux, `proc_pid_status(5)`, `SigIgn`).
+fn is_ignored(kind: SignalKind) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_some_and(|mask| mask >> (kind.as_raw_value() - 1) & 1 == 1)
 }

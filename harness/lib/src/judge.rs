@@ -126,8 +126,7 @@ fn message_as(verdict: &mut Verdict, pattern: &Pattern, reply: &Reply, captures:
 /// What answers a request with a message says in which form (2025-11-25, Streamable HTTP, "Sending Messages to the
 /// Server", 5; 2026-07-28, the same, 6). An answer of 4xx or 5xx needs no message, so nothing is asked of its form.
 fn media_type_fault(request: Option<&Value>, reply: &Reply) -> Option<Mismatch> {
-    let is_request = |message: &Value| message::method(message).is_some() && message.get("id").is_some();
-    let answers = request.is_some_and(is_request)
+    let answers = request.and_then(message::method).is_some()
         && reply.status.is_some_and(|status| (200..300).contains(&status))
         && reply.message.is_some();
     let said = reply.header("content-type");

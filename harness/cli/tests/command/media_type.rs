@@ -1,7 +1,8 @@
 //! An answer with a message says what it is (2025-11-25, Streamable HTTP, "Sending Messages to the Server", 5).
 
 use crate::run::{File, run};
-use crate::server::{mcp_text, pong};
+use crate::server::{answer, mcp_text, pong, request, serve};
+use std::io::{BufReader, Write as _};
 
 /// A server that answers a ping rightly but for the media type.
 fn play(content_type: &'static str) -> crate::run::Ran {
@@ -30,6 +31,23 @@ fn no_media_type_fails() {
         1,
         "header content-type: expected application/json or text/event-stream, got nothing",
     );
+}
+
+#[test]
+fn the_handshake_is_looked_at_too() {
+    let url = serve(|stream| {
+        let mut writer = stream.try_clone().unwrap();
+        let mut reader = BufReader::new(stream);
+        while let Some((_, message)) = request(&mut reader) {
+            let mut text = answer(&message);
+            if message["method"] == "initialize" {
+                text = text.replace("application/json", "text/plain");
+            }
+            let _ = writer.write_all(text.as_bytes());
+        }
+    });
+    let file = File::ping();
+    run(&["replay", &url, file.path(), "--deadline-factor", "0.1"]).ended(1, "got \"text/plain\"");
 }
 
 #[test]

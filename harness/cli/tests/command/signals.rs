@@ -33,6 +33,39 @@ fn terminate() {
     ended_by("-TERM", 143);
 }
 
+/// `nohup` has it ignored for a run that outlives its terminal.
+#[test]
+fn an_ignored_hangup_ends_nothing() {
+    let file = File::ping();
+    let pid_file = file.beside("pid");
+    let target = format!("stdio:sh -c 'echo > {pid_file}; exec sleep 300'");
+    let (program, path) = (env!("CARGO_BIN_EXE_mcp-hil"), file.path());
+    let mut child = std::process::Command::new("sh")
+        .args([
+            "-c",
+            "trap '' HUP; exec \"$@\"",
+            "sh",
+            program,
+            "replay",
+            &target,
+            path,
+        ])
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    wait_for(|| std::fs::read_to_string(&pid_file).ok());
+    let id = child.id().to_string();
+    let send = |signal: &str| {
+        let sent = std::process::Command::new("kill").args([signal, &id]).status();
+        assert!(sent.unwrap().success());
+    };
+    send("-HUP");
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    send("-TERM");
+    assert_eq!(wait_for(|| child.try_wait().unwrap()).code(), Some(143));
+}
+
 #[test]
 fn hangup() {
     ended_by("-HUP", 129);
