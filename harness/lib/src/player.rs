@@ -114,6 +114,7 @@ impl Player {
             board: None,
             id: transcript.id(),
             title: transcript.title.clone(),
+            about: transcript.about.clone(),
             verdict,
             exchanges,
             time: started.elapsed(),

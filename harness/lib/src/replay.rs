@@ -138,6 +138,9 @@ async fn replay_one(
                         board: None,
                         id: "probe".to_owned(),
                         title,
+                        about:
+                            "Before any transcript is played, the target is asked which revisions it speaks."
+                                .to_owned(),
                         verdict,
                         exchanges: Vec::new(),
                         time,
@@ -178,6 +181,7 @@ fn unplayed(transcript: &Transcript, verdict: Verdict) -> Played {
         board: None,
         id,
         title,
+        about: transcript.about.clone(),
         verdict,
         exchanges: Vec::new(),
         time: std::time::Duration::ZERO,

@@ -17,6 +17,7 @@ pub fn write(report: &Report) -> String {
             let mut result = json!({
                 "transcript": played.id,
                 "title": played.title,
+                "about": played.about,
                 "verdict": word(&played.verdict),
                 "time_ms": millis(played.time),
             });

@@ -33,6 +33,8 @@ pub struct Played {
     pub id: String,
     /// Its title.
     pub title: String,
+    /// What it is about, with the clause that it rests on.
+    pub about: String,
     /// What was found.
     pub verdict: Verdict,
     /// Every exchange, with the name of its step.

@@ -32,7 +32,11 @@ pub fn escape_line(text: &str) -> String {
 /// One transcript.
 pub fn line(played: &Played, style: Style) -> String {
     let Played {
-        title, verdict, time, ..
+        title,
+        about,
+        verdict,
+        time,
+        ..
     } = played;
     let id = match &played.board {
         Some(board) => escape_line(&format!("{board} {}", played.id)),
@@ -46,7 +50,8 @@ pub fn line(played: &Played, style: Style) -> String {
         Verdict::Fail(failure) => {
             let (mark, title, time) = (style.bad("FAIL"), escape_line(title), seconds(time));
             let head = format!("{mark}  {id}: {title}  ({time})\n");
-            head + &indent(&describe(failure, style))
+            let why = format!("why: {}\n", escape_line(about));
+            head + &indent(&(why + &describe(failure, style)))
         }
     }
 }
