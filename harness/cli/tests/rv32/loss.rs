@@ -19,10 +19,11 @@ const IMPAIRMENT: &str = "loss=10%,delay=20ms";
 /// and the shortest limit is 13 times 5 s. With 7, for five times in a row, one run in a hundred fails.
 const DEADLINE_FACTOR: u32 = 13;
 
-/// Every transcript whose point is not a deadline, dealt out to eight boards at once.
+/// Every transcript whose point is not a deadline, dealt out to twelve boards, which wait most of the time.
 pub fn every_transcript(ready: &Ready) -> Result<(), String> {
     let mut transcripts = transcript::embedded().map_err(|error| error.to_string())?;
     transcripts.retain(|transcript| !transcript.tests_deadline);
+    transcripts.retain(|transcript| transcript.needs.transport.is_none_or(|needed| needed == "http"));
     // tools/list for `needs.tools` is no exchange of a transcript and would spoil the count
     transcripts.retain(|transcript| transcript.needs.tools.is_empty());
     let total = transcripts.len();
