@@ -37,6 +37,8 @@ pub(crate) enum Transport<'a> {
 pub(crate) enum Reply {
     /// Nothing but an acknowledgement: there is no JSON-RPC answer to a notification or a response.
     Accepted,
+    /// A notification that can't be taken: over HTTP status 400 and no body, since nobody waits for an answer.
+    Refused,
     /// One JSON-RPC response; over HTTP with this status.
     Message { status: StatusCode, text: String },
 }
@@ -49,26 +51,36 @@ enum Era {
 
 /// Answers one message.
 pub(crate) async fn handle(server: &Server, body: &[u8], transport: &Transport<'_>) -> Reply {
-    match read(body, transport) {
-        Ok((era, Message::Request(request))) => respond(server, era, &request, transport).await,
-        Ok((Era::Modern, Message::Response)) => {
+    let message = match read(body) {
+        Ok(message) => message,
+        Err((id, error)) => return refuse(server, id.as_ref(), error),
+    };
+    let era = match era(&message, transport) {
+        Ok(era) => era,
+        Err(_) if matches!(message, Message::Notification { .. }) => return Reply::Refused,
+        Err((id, error)) => return refuse(server, id.as_ref(), error),
+    };
+    match (era, message) {
+        (era, Message::Request(request)) => respond(server, era, &request, transport).await,
+        (Era::Modern, Message::Response) => {
             let reason = format!("a {MODERN} client sends no responses");
             reply(Era::Modern, None, &Err(Error::new(Kind::InvalidRequest, reason)))
         }
-        Ok((_, Message::Notification { .. } | Message::Response)) => Reply::Accepted,
-        Err((id, error)) => {
-            if id.is_some() {
-                server.state.count(true);
-            }
-            reply(Era::Legacy, id.as_ref(), &Err(error))
-        }
+        (_, Message::Notification { .. } | Message::Response) => Reply::Accepted,
     }
 }
 
-fn read(body: &[u8], transport: &Transport<'_>) -> Result<(Era, Message), (Option<RequestId>, Error)> {
+/// Answers a message that can't be served, and counts it if somebody waits for the answer.
+fn refuse(server: &Server, id: Option<&RequestId>, error: Error) -> Reply {
+    if id.is_some() {
+        server.state.count(true);
+    }
+    reply(Era::Legacy, id, &Err(error))
+}
+
+fn read(body: &[u8]) -> Result<Message, (Option<RequestId>, Error)> {
     let json = Json::read(body).map_err(|error| (None, error.into()))?;
-    let message = Message::read(json)?;
-    Ok((era(&message, transport)?, message))
+    Message::read(json)
 }
 
 async fn respond(server: &Server, era: Era, request: &Request, transport: &Transport<'_>) -> Reply {

@@ -43,6 +43,7 @@ impl Server {
         }
         match handle(self, request.body(), &Transport::Http(headers)).await {
             Reply::Accepted => reply(StatusCode::ACCEPTED, None, Bytes::new()),
+            Reply::Refused => reply(StatusCode::BAD_REQUEST, None, Bytes::new()),
             Reply::Message { status, text } => reply(status, Some("application/json"), text.into()),
         }
     }

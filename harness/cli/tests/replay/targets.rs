@@ -80,9 +80,15 @@ impl Kind {
             && (self.transport == "http" || transcript.http_only().is_none())
     }
 
-    /// Whether its snapshots are the ones that are kept.
-    pub fn is_canonical(&self) -> bool {
-        self.name == "reference"
+    /// Whether its snapshot of this transcript is the one that is kept: the reference's, over HTTP where it can be.
+    pub fn is_canonical(&self, transcript: &Transcript) -> bool {
+        let over_stdio = transcript.needs.transport.is_some_and(|needed| needed == "stdio");
+        self.name
+            == if over_stdio {
+                "reference-stdio"
+            } else {
+                "reference"
+            }
     }
 
     /// Whether its answers have status and headers.
