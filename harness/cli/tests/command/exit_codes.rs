@@ -117,13 +117,54 @@ fn a_page_that_is_no_mcp_server_is_described() {
 }
 
 #[test]
-fn two_for_native_outside_a_checkout() {
+fn two_for_boards_outside_a_checkout() {
     let folder = tempfile::tempdir().unwrap();
-    let child = command(&["replay", "native"])
-        .current_dir(folder.path())
+    for target in [
+        "native",
+        #[cfg(target_os = "linux")]
+        "virtual",
+        #[cfg(target_os = "linux")]
+        "virtual:2",
+    ] {
+        let child = command(&["replay", target])
+            .current_dir(folder.path())
+            .spawn()
+            .unwrap();
+        finish(child).ended(2, "give a firmware with --firmware FILE");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn two_for_virtual_boards_that_can_t_be() {
+    run(&["replay", "virtual:0"]).ended(2, "a number of boards from 1 to 100");
+    run(&["replay", "virtual:101"]).ended(2, "a number of boards from 1 to 100");
+    run(&["replay", "virtual:x"]).ended(2, "a number of boards from 1 to 100");
+    run(&["replay", "virtuals"]).ended(2, "\"virtuals\" is no target");
+    run(&["replay", "virtual", "--firmware", "/no/such/file"]).ended(2, "there is no such file");
+    run(&["replay", "reference", "--impair", "loss=1%"]).ended(2, "--impair is for virtual boards");
+    let file = File::with_text("no ELF");
+    run(&["replay", "virtual", "--firmware", file.path()]).ended(2, file.path());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn three_for_a_toolchain_without_the_boards_target() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = tempfile::tempdir().unwrap();
+    let cargo = folder.path().join("cargo");
+    let said = "error[E0463]: can't find crate for `core`";
+    std::fs::write(
+        &cargo,
+        format!("#!/bin/sh\necho \"{}\" >&2\nexit 101\n", said.replace('`', "\\`")),
+    )
+    .unwrap();
+    std::fs::set_permissions(&cargo, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let child = command(&["replay", "virtual"])
+        .env("CARGO", &cargo)
         .spawn()
         .unwrap();
-    finish(child).ended(2, "give a firmware with --firmware FILE");
+    finish(child).ended(3, "ci/riscv-toolchain");
 }
 
 #[test]
