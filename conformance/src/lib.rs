@@ -1,1 +1,13 @@
-//! Checks any MCP server against the specification, clause by clause.
+//! Grades any MCP server against the specification, clause by clause, with nothing but what the server offers.
+//!
+//! [`requirement`] holds the clauses, [`checks`] the functions that judge them, [`run`](mod@run) runs them against a
+//! target. A check talks through its [`lab::Lab`]; what an answer must be is said by the pure functions of [`expect`].
+
+pub mod check;
+pub mod checks;
+pub mod expect;
+pub mod lab;
+pub mod offer;
+pub mod requirement;
+pub mod run;
+pub mod verdict;

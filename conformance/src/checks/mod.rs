@@ -1,0 +1,52 @@
+//! The checks, an area a file. A new one is a function there and a line in its list.
+
+mod jsonrpc;
+
+use crate::check::Check;
+
+const AREAS: &[&[Check]] = &[jsonrpc::CHECKS];
+
+/// Every check, in the order of the areas.
+pub fn all() -> impl Iterator<Item = &'static Check> {
+    AREAS.iter().copied().flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::all;
+    use crate::requirement;
+    use std::collections::HashSet;
+
+    #[test]
+    fn a_check_has_a_name_of_its_own_and_names_clauses_of_its_revisions() {
+        let mut names = HashSet::new();
+        for check in all() {
+            assert!(names.insert(check.name), "{} is there twice", check.name);
+            for row in check.rows {
+                let Some(requirement) = requirement::get(row) else {
+                    panic!("{}: no requirement {row}", check.name);
+                };
+                assert!(
+                    check
+                        .revisions
+                        .iter()
+                        .any(|revision| requirement.applies_to(*revision)),
+                    "{}: {row} is not of its revisions",
+                    check.name
+                );
+                assert!(
+                    requirement.not_judged.is_none(),
+                    "{row} is judged by {}, and says why it is not",
+                    check.name
+                );
+            }
+            for (row, sentence) in check.quotes {
+                assert!(
+                    check.rows.contains(row) && !sentence.is_empty(),
+                    "{}: quotes {row}",
+                    check.name
+                );
+            }
+        }
+    }
+}

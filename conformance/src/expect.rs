@@ -1,0 +1,102 @@
+//! What an answer must be: pure. Each function gives what it found, or says what is wrong.
+
+use mcp_hil_harness::client::Exchange;
+use mcp_hil_harness::message;
+use serde_json::Value;
+
+/// Text that is not JSON (JSON-RPC 2.0, 5.1).
+pub const PARSE_ERROR: i64 = -32700;
+/// JSON that is no request (JSON-RPC 2.0, 5.1).
+pub const INVALID_REQUEST: i64 = -32600;
+/// A method that is not there (JSON-RPC 2.0, 5.1).
+pub const METHOD_NOT_FOUND: i64 = -32601;
+/// Parameters that the method can't take (JSON-RPC 2.0, 5.1).
+pub const INVALID_PARAMS: i64 = -32602;
+
+/// The JSON-RPC message of the answer, whatever it says.
+///
+/// # Errors
+/// There is no answer, or it holds no message.
+pub fn message(exchange: &Exchange) -> Result<&Value, String> {
+    if let Some(fault) = &exchange.fault {
+        return Err(format!("no answer: {fault}"));
+    }
+    let Some(reply) = exchange.reply() else {
+        return Err("no answer".to_owned());
+    };
+    reply.message.as_ref().ok_or_else(|| {
+        let status = reply
+            .status
+            .map(|status| format!(", HTTP status {status}"))
+            .unwrap_or_default();
+        let why = reply.unreadable.as_deref().unwrap_or("it is empty");
+        format!("the answer has no JSON-RPC message: {why}{status}")
+    })
+}
+
+/// The result of a request that must succeed.
+///
+/// # Errors
+/// No answer, or an error.
+pub fn result(exchange: &Exchange) -> Result<&Value, String> {
+    let message = message(exchange)?;
+    message
+        .get("result")
+        .ok_or_else(|| format!("answered without a result: {}", brief(message)))
+}
+
+/// The error of a request that must be refused with one of these codes.
+///
+/// # Errors
+/// No answer, a result, or another code.
+pub fn error<'a>(exchange: &'a Exchange, codes: &[i64]) -> Result<&'a Value, String> {
+    let message = message(exchange)?;
+    let wanted = codes.iter().map(i64::to_string).collect::<Vec<_>>().join(" or ");
+    let Some(error) = message.get("error") else {
+        return Err(format!(
+            "answered without an error, where {wanted} is due: {}",
+            brief(message)
+        ));
+    };
+    match message::error_code(message) {
+        Some(code) if codes.contains(&code) => Ok(error),
+        _ => Err(format!(
+            "error code {}, where {wanted} is due",
+            error.get("code").unwrap_or(&Value::Null)
+        )),
+    }
+}
+
+/// An answer that refuses: a JSON-RPC error of any code, or over HTTP a status of 4xx without a result.
+///
+/// # Errors
+/// No answer, or a result, or a status that says success or trouble of the server's own.
+pub fn refused(exchange: &Exchange) -> Result<(), String> {
+    if let Some(fault) = &exchange.fault {
+        return Err(format!("no answer: {fault}"));
+    }
+    let message = exchange.message();
+    if let Some(message) = message.filter(|message| message.get("result").is_some()) {
+        return Err(format!("served: {}", brief(message)));
+    }
+    match (status(exchange), message.and_then(|message| message.get("error"))) {
+        (_, Some(_)) | (Some(400..=499), None) => Ok(()),
+        (Some(status), None) => Err(format!("HTTP status {status} and no error")),
+        (None, None) => Err("neither a result nor an error".to_owned()),
+    }
+}
+
+/// HTTP status of the answer; none over standard streams.
+pub fn status(exchange: &Exchange) -> Option<u16> {
+    exchange.reply().and_then(|reply| reply.status)
+}
+
+/// A message, cut to fit a line.
+pub fn brief(message: &Value) -> String {
+    const MAX: usize = 160;
+    let text = message.to_string();
+    match text.char_indices().nth(MAX) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}

@@ -1,0 +1,278 @@
+//! Runs checks against a target.
+
+use crate::check::{Check, Over};
+use crate::checks;
+use crate::lab::{Lab, Shared, Stop};
+use crate::offer::Offer;
+use crate::verdict::{Judged, Report, Verdict};
+use futures_util::StreamExt as _;
+use futures_util::stream;
+use mcp_hil_harness::client::{Client, ClientError, Limits, Probe, probe};
+use mcp_hil_harness::revision::{Era, Revision};
+use mcp_hil_harness::target::Target;
+use serde_json::{Value, json};
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::time::Duration;
+use tokio::sync::Semaphore;
+use tokio::time::{Instant, timeout};
+
+/// The revisions that can be graded.
+pub const GRADED: [Revision; 2] = [Revision::R2025_11_25, Revision::R2026_07_28];
+/// The longest that a check may take, times the deadline factor. Every exchange has a limit of its own.
+const CHECK_LIMIT: Duration = Duration::from_secs(120);
+
+/// What to run, and how.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Revisions to grade; empty: those that the server speaks.
+    pub revisions: Vec<Revision>,
+    /// Texts, one of which must be in a check's `REVISION/AREA/NAME`; empty: all.
+    pub only: Vec<String>,
+    /// Tools that may be called besides those that say they change nothing.
+    pub allow_tools: Vec<String>,
+    /// Seed of generated arguments.
+    pub seed: u64,
+    /// Connections at once.
+    pub jobs: u8,
+    /// Factor for time limits.
+    pub deadline_factor: f64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            revisions: Vec::new(),
+            only: Vec::new(),
+            allow_tools: Vec::new(),
+            seed: 0,
+            jobs: 2,
+            deadline_factor: 1.0,
+        }
+    }
+}
+
+/// Why nothing could be graded.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// There is nobody to talk to.
+    #[error("{0}")]
+    Unreachable(String),
+    /// The server speaks no revision that is graded.
+    #[error("the server speaks none of 2025-11-25 and 2026-07-28: {0}")]
+    NoRevision(String),
+}
+
+/// Grades a target; tells each verdict as it is known.
+///
+/// # Errors
+/// [`RunError`].
+pub async fn run(
+    name: &str,
+    target: &Target,
+    options: &Options,
+    mut told: impl FnMut(&Judged),
+) -> Result<Report, RunError> {
+    let started = Instant::now();
+    let limits = Limits::scaled(options.deadline_factor);
+    let mut report = Report {
+        target: name.to_owned(),
+        seed: options.seed,
+        ..Report::default()
+    };
+    let mut revisions = options.revisions.clone();
+    if revisions.is_empty() {
+        let detected = probe(target, limits).await.map_err(|error| match error {
+            Probe::Unreachable(_) => RunError::Unreachable(error.to_string()),
+            error => RunError::NoRevision(error.to_string()),
+        })?;
+        report.server = detected.name;
+        revisions = GRADED
+            .into_iter()
+            .filter(|graded| detected.revisions.contains(graded))
+            .collect();
+        if revisions.is_empty() {
+            let spoken: Vec<_> = detected
+                .revisions
+                .iter()
+                .map(|revision| revision.as_str())
+                .collect();
+            return Err(RunError::NoRevision(format!("it speaks {}", spoken.join(", "))));
+        }
+    }
+    for revision in revisions {
+        let chosen: Vec<Check> = checks::all()
+            .filter(|check| check.revisions.contains(&revision))
+            .filter(|check| {
+                options.only.is_empty() || options.only.iter().any(|text| check.id(revision).contains(text))
+            })
+            .copied()
+            .collect();
+        if chosen.is_empty() {
+            continue;
+        }
+        let shared = Rc::new(survey(target, revision, limits, options).await?);
+        for looks_back in [false, true] {
+            let now: Vec<Check> = chosen
+                .iter()
+                .filter(|check| check.looks_back == looks_back)
+                .copied()
+                .collect();
+            report
+                .results
+                .extend(run_all(&shared, &now, options, &mut told).await);
+        }
+        let idle = std::mem::take(&mut *shared.idle.borrow_mut());
+        for client in idle {
+            client.close().await;
+        }
+    }
+    report.time = started.elapsed();
+    Ok(report)
+}
+
+/// Finds out what the server offers in a revision. What it does wrong here is judged by checks of their own.
+async fn survey(
+    target: &Target,
+    revision: Revision,
+    limits: Limits,
+    options: &Options,
+) -> Result<Shared, RunError> {
+    let unreachable = |reason: String| RunError::Unreachable(reason);
+    let mut client =
+        Client::open(target, revision, limits).map_err(|fault| unreachable(fault.to_string()))?;
+    let opened = match revision.era() {
+        Era::Legacy => client.initialize().await,
+        Era::Modern => client
+            .exchange("server/discover", json!({}))
+            .await
+            .map(|exchange| {
+                let result = exchange
+                    .message()
+                    .and_then(|message| message.get("result"))
+                    .cloned();
+                (result.unwrap_or(Value::Null), vec![exchange])
+            }),
+    };
+    let (opening, exchanges) = match opened {
+        Ok(opened) => opened,
+        Err(error) if error.is_unreachable() => return Err(unreachable(error.to_string())),
+        Err(error) => (Value::Null, vec![evidence(error)]),
+    };
+    let offer = Offer::ask(&mut client, opening, exchanges).await;
+    let log = offer
+        .opened
+        .iter()
+        .chain(&offer.pages)
+        .cloned()
+        .map(Rc::new)
+        .collect();
+    Ok(Shared {
+        target: target.clone(),
+        revision,
+        limits,
+        offer,
+        allowed: options.allow_tools.clone(),
+        seed: options.seed,
+        idle: RefCell::new(vec![client]),
+        ids: Cell::new(0),
+        log: RefCell::new(log),
+    })
+}
+
+fn evidence(error: ClientError) -> mcp_hil_harness::client::Exchange {
+    error.exchange().clone()
+}
+
+/// Runs the checks, as many at once as the connections allow; gives the verdicts in the order of the checks.
+async fn run_all(
+    shared: &Rc<Shared>,
+    chosen: &[Check],
+    options: &Options,
+    told: &mut impl FnMut(&Judged),
+) -> Vec<Judged> {
+    let connections = Semaphore::new(options.jobs.max(1).into());
+    let limit = CHECK_LIMIT.mul_f64(options.deadline_factor.max(1.0));
+    let mut running = stream::iter(chosen.iter().enumerate().map(|(index, check)| {
+        let connections = &connections;
+        async move {
+            if check.connections > options.jobs {
+                let reason = format!(
+                    "needs {} connections at once, and --jobs is {}",
+                    check.connections, options.jobs
+                );
+                return (
+                    index,
+                    judged(shared, check, Err(Stop::Skip(reason)), Vec::new(), Duration::ZERO),
+                );
+            }
+            // never closed
+            let _held = connections.acquire_many(check.connections.into()).await;
+            (index, judge(shared, check, limit).await)
+        }
+    }))
+    .buffer_unordered(options.jobs.max(1).into());
+    let mut results = Vec::new();
+    while let Some((index, judged)) = running.next().await {
+        told(&judged);
+        results.push((index, judged));
+    }
+    drop(running);
+    results.sort_by_key(|(index, _)| *index);
+    results.into_iter().map(|(_, judged)| judged).collect()
+}
+
+/// Runs one check to its end.
+async fn judge(shared: &Rc<Shared>, check: &Check, limit: Duration) -> Judged {
+    let started = Instant::now();
+    let right_transport = match check.over {
+        Over::Any => true,
+        Over::Http => matches!(shared.target, Target::Http(_)),
+        Over::Stdio => matches!(shared.target, Target::Stdio(_)),
+    };
+    if !right_transport {
+        let reason = format!("not over {}", shared.target.transport());
+        return judged(shared, check, Err(Stop::Skip(reason)), Vec::new(), Duration::ZERO);
+    }
+    let mut lab = Lab::new(Rc::clone(shared), *check);
+    let ended = timeout(limit, (check.run)(&mut lab)).await.unwrap_or_else(|_| {
+        Err(Stop::Unreachable(format!(
+            "the check was not over within {} s",
+            limit.as_secs()
+        )))
+    });
+    lab.leave().await;
+    judged(
+        shared,
+        check,
+        ended,
+        std::mem::take(&mut lab.findings),
+        started.elapsed(),
+    )
+}
+
+fn judged(
+    shared: &Shared,
+    check: &Check,
+    ended: Result<(), Stop>,
+    findings: Vec<crate::verdict::Finding>,
+    time: Duration,
+) -> Judged {
+    let (verdict, reason) = match ended {
+        _ if findings.iter().any(|finding| finding.fails) => (Verdict::Fail, None),
+        Err(Stop::Unreachable(reason)) => (Verdict::Infrastructure, Some(reason)),
+        _ if !findings.is_empty() => (Verdict::Warn, None),
+        Err(Stop::Skip(reason)) => (Verdict::Skip, Some(reason)),
+        Ok(()) | Err(Stop::Found) => (Verdict::Pass, None),
+    };
+    Judged {
+        id: check.id(shared.revision),
+        name: check.name,
+        rows: check.rows,
+        revision: shared.revision,
+        verdict,
+        reason,
+        findings,
+        time,
+    }
+}
