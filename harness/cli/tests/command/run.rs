@@ -19,10 +19,11 @@ pub struct Ran {
     pub stderr: String,
 }
 
-/// The command, not yet started.
+/// The command, not yet started. Whoever runs the tests may have signals ignored, as `nohup` does; it has not.
 pub fn command(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_mcp-hil"));
+    let mut command = Command::new("env");
     command
+        .args(["--default-signal=HUP,INT,TERM", env!("CARGO_BIN_EXE_mcp-hil")])
         .args(arguments)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
