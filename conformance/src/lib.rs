@@ -5,9 +5,11 @@
 
 pub mod check;
 pub mod checks;
+pub mod coverage;
 pub mod expect;
 pub mod lab;
 pub mod offer;
 pub mod requirement;
 pub mod run;
+pub mod text;
 pub mod verdict;

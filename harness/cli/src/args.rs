@@ -21,6 +21,10 @@ pub struct Args {
 pub(crate) enum Command {
     /// Play golden transcripts against a target and compare what comes back
     Replay(Replay),
+    /// Grade any MCP server against the specification, clause by clause
+    Check(Check),
+    /// List the clauses and how many of them the checks judge
+    Requirements(Requirements),
     /// Run the strict reference server
     Reference(Reference),
     /// Find boards over mDNS, and say what is odd about their announcements
@@ -73,6 +77,54 @@ pub(crate) struct Replay {
     /// Show the bytes of every exchange, also of those that pass
     #[arg(short, long)]
     pub verbose: bool,
+}
+
+#[derive(Debug, Parser)]
+#[command(after_help = exit::TABLE, after_long_help = format!("{}\n\n{}", targets::help(), exit::TABLE))]
+pub(crate) struct Check {
+    /// What to grade: an http:// URL, mdns:NAME, native, virtual[:N], reference, or stdio:COMMAND
+    #[arg(value_name = "TARGET", required_unless_present = "list", long_help = format!("What to grade\n\n{}", targets::help()))]
+    pub target: Option<String>,
+    /// Grade in this revision, 2025-11-25 or 2026-07-28; may be repeated; without it in those that the server speaks
+    #[arg(long, value_name = "DATE", value_parser = graded)]
+    pub revision: Vec<Revision>,
+    /// Run only checks with this text in REVISION/AREA/NAME; may be repeated
+    #[arg(long, value_name = "TEXT")]
+    pub only: Vec<String>,
+    /// Also call this tool, though it does not say that it only reads; may be repeated
+    #[arg(long, value_name = "NAME")]
+    pub allow_tool: Vec<String>,
+    /// Repeats the generated arguments of an earlier run
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Connections at once
+    #[arg(long, value_name = "N", default_value = "2", value_parser = clap::value_parser!(u8).range(1..=32))]
+    pub jobs: u8,
+    /// Stretch every time limit by this factor, for slow targets
+    #[arg(long, value_name = "FACTOR", default_value = "1", value_parser = factor)]
+    pub deadline_factor: f64,
+    /// Firmware for native and virtual; without it the board is built from the checkout
+    #[arg(long, value_name = "FILE")]
+    pub firmware: Option<PathBuf>,
+    /// Count warnings as failures
+    #[arg(long)]
+    pub strict: bool,
+    /// List the checks with the clauses they judge, and touch nothing
+    #[arg(long)]
+    pub list: bool,
+    /// Colour the output
+    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    pub color: Color,
+    /// Show every verdict, and the bytes both ways of what was found
+    #[arg(short, long)]
+    pub verbose: bool,
+}
+
+#[derive(Debug, Parser)]
+pub(crate) struct Requirements {
+    /// List the clauses themselves, with the checks that judge each
+    #[arg(long)]
+    pub list: bool,
 }
 
 #[derive(Debug, Parser)]
@@ -155,6 +207,13 @@ fn seconds(text: &str) -> Result<Duration, String> {
         Ok(seconds) if (0.01..=3600.0).contains(&seconds) => Ok(Duration::from_secs_f64(seconds)),
         _ => Err("give seconds from 0.01 to 3600".to_owned()),
     }
+}
+
+fn graded(text: &str) -> Result<Revision, String> {
+    text.parse()
+        .ok()
+        .filter(|revision| mcp_hil_conformance::run::GRADED.contains(revision))
+        .ok_or_else(|| "give 2025-11-25 or 2026-07-28".to_owned())
 }
 
 fn factor(text: &str) -> Result<f64, String> {

@@ -1,11 +1,13 @@
 //! The `mcp-hil` command: arguments in, exit code out. The work is done by `mcp-hil-harness` and `mcp-hil-reference`.
 
 mod args;
+mod check;
 mod discover;
 mod exit;
 mod output;
 mod reference;
 mod replay;
+mod requirements;
 mod signals;
 pub mod targets;
 #[cfg(target_os = "linux")]
@@ -24,6 +26,8 @@ pub fn run(args: Args) -> Exit {
     let exit = runtime.block_on(async {
         match args.command {
             args::Command::Replay(replay) => signals::or(replay::run(replay)).await,
+            args::Command::Check(check) => signals::or(check::run(check)).await,
+            args::Command::Requirements(args) => requirements::run(&args),
             args::Command::Reference(reference) => signals::or(reference::run(reference)).await,
             args::Command::Discover(discover) => signals::or(discover::run(discover)).await,
             // waits outside the runtime, and its children follow it by themselves
