@@ -86,6 +86,36 @@ pub fn refused(exchange: &Exchange) -> Result<(), String> {
     }
 }
 
+/// A refusal for a reason: an error with one of these codes, or over HTTP a bare 4xx, which gives none.
+///
+/// # Errors
+/// No answer, a result, or another code.
+pub fn refused_as(exchange: &Exchange, codes: &[i64]) -> Result<(), String> {
+    let is_bare = exchange.message().is_none() && matches!(status(exchange), Some(400..=499));
+    if exchange.fault.is_none() && is_bare {
+        return Ok(());
+    }
+    error(exchange, codes).map(|_| ())
+}
+
+/// That nothing answers a notification: over HTTP 202 or a refusal, without a JSON-RPC response in it that has an id.
+///
+/// # Errors
+/// There is a response, or no HTTP answer at all.
+pub fn unanswered(exchange: &Exchange) -> Result<(), String> {
+    if let Some(fault) = &exchange.fault {
+        return Err(format!("no HTTP answer: {fault}"));
+    }
+    let answers = exchange.replies.iter().filter_map(|reply| reply.message.as_ref());
+    match answers
+        .into_iter()
+        .find(|message| !message["id"].is_null() || message.get("result").is_some())
+    {
+        Some(message) => Err(format!("a notification was answered: {}", brief(message))),
+        None => Ok(()),
+    }
+}
+
 /// HTTP status of the answer; none over standard streams.
 pub fn status(exchange: &Exchange) -> Option<u16> {
     exchange.reply().and_then(|reply| reply.status)

@@ -236,7 +236,7 @@ impl Lab {
     /// [`Stop::Unreachable`].
     pub async fn send_as(&mut self, client: &mut Client, message: &Value) -> Result<Exchange, Stop> {
         let exchange = client.send(message).await;
-        self.seen(exchange)
+        self.saw(exchange)
     }
 
     /// Every exchange of the run so far, for checks that look back.
@@ -273,7 +273,7 @@ impl Lab {
     /// [`Stop::Unreachable`].
     pub async fn send(&mut self, message: &Value) -> Result<Exchange, Stop> {
         let exchange = self.client().await?.send(message).await;
-        self.seen(exchange)
+        self.saw(exchange)
     }
 
     /// Sends a body that need not be a message: a POST with the headers of this revision, or a line. With
@@ -291,7 +291,20 @@ impl Lab {
             }
             Wire::Stdio(wire) => wire.exchange(body, wants_answer).await,
         };
-        self.seen(exchange)
+        self.saw(exchange)
+    }
+
+    /// Sends bytes in the place of a message: with its headers over HTTP, as a line over standard streams.
+    ///
+    /// # Errors
+    /// [`Stop::Unreachable`].
+    pub async fn send_instead(&mut self, message: &Value, body: &[u8]) -> Result<Exchange, Stop> {
+        if matches!(self.shared.target, Target::Stdio(_)) {
+            return self.send_bytes(body, true).await;
+        }
+        let mut request = self.post(message).await?;
+        request.body = body.to_vec();
+        self.deliver(&request).await
     }
 
     /// The POST that carries a message, to be changed and given to [`Self::deliver`].
@@ -319,7 +332,7 @@ impl Lab {
             Wire::Http(wire) => wire.exchange(request).await,
             Wire::Stdio(_) => return Err(Stop::Found),
         };
-        self.seen(exchange)
+        self.saw(exchange)
     }
 
     /// Sends bytes over a connection of their own and reads one answer for each of `methods`. With `closing` also says
@@ -339,7 +352,7 @@ impl Lab {
             Wire::Http(wire) => wire.raw(pieces, &methods, closing).await,
             Wire::Stdio(_) => return Err(Stop::Found),
         };
-        Ok((self.seen(exchange)?, closed))
+        Ok((self.saw(exchange)?, closed))
     }
 
     /// Whether the server still serves: the harmless request, in a conversation of its own, has a result.
@@ -351,8 +364,12 @@ impl Lab {
         Ok(expect::result(&exchange).map(|_| ()))
     }
 
-    /// A server that was reached in this check and is gone now has broken something: that is an exchange with a fault.
-    fn seen(&mut self, exchange: Exchange) -> Result<Exchange, Stop> {
+    /// Takes note of an exchange that the caller made itself. A server that was reached in this check and is gone now has
+    /// broken something: that is an exchange with a fault.
+    ///
+    /// # Errors
+    /// [`Stop::Unreachable`].
+    pub fn saw(&mut self, exchange: Exchange) -> Result<Exchange, Stop> {
         self.shared.log.borrow_mut().push(Rc::new(exchange.clone()));
         match &exchange.fault {
             Some(Fault::Unreachable { .. }) if !self.reached => Err(Stop::Unreachable(describe(&exchange))),

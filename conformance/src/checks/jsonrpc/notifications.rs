@@ -1,0 +1,71 @@
+//! Notifications, which are never answered.
+
+use crate::check::{BOTH, Check, check};
+use crate::expect;
+use crate::lab::{Lab, Stop};
+use mcp_hil_harness::client::Exchange;
+use mcp_hil_harness::message;
+use serde_json::{Value, json};
+
+pub const CHECKS: &[Check] = &[
+    check!(
+        "jsonrpc/notification-not-answered",
+        BOTH,
+        not_answered,
+        [
+            "jsonrpc-2.0/notification-never-answered",
+            "jsonrpc-2.0/unknown-notification-harmless"
+        ]
+    ),
+    check!(
+        "jsonrpc/notifications-have-no-id",
+        BOTH,
+        have_no_id,
+        ["both/base/notifications-have-no-id"]
+    )
+    .looking_back(),
+];
+
+async fn not_answered(lab: &mut Lab) -> Result<(), Stop> {
+    let notifications = [
+        json!({"jsonrpc": "2.0", "method": "notifications/does-not-exist"}),
+        json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": {"bad": true}}}),
+        json!({"jsonrpc": "2.0", "method": lab.harmless()}),
+    ];
+    for notification in notifications {
+        let exchange = lab.send_bytes(notification.to_string().as_bytes(), false).await?;
+        lab.note(
+            "jsonrpc-2.0/notification-never-answered",
+            expect::unanswered(&exchange),
+            &exchange,
+        );
+        let next = lab.ask(lab.harmless(), Value::Null).await?;
+        let serves =
+            expect::result(&next).map_err(|reason| format!("the request after a notification: {reason}"));
+        lab.note("jsonrpc-2.0/unknown-notification-harmless", serves, &next);
+    }
+    Ok(())
+}
+
+/// What a server says besides answers.
+fn told(exchange: &Exchange) -> impl Iterator<Item = &Value> {
+    exchange.replies.iter().flat_map(|reply| &reply.earlier)
+}
+
+async fn have_no_id(lab: &mut Lab) -> Result<(), Stop> {
+    for exchange in lab.log() {
+        let with_id = |told: &&Value| {
+            message::method(told).is_some_and(|method| method.starts_with("notifications/"))
+                && told.get("id").is_some()
+        };
+        if let Some(bad) = told(&exchange).find(with_id) {
+            lab.found(
+                "both/base/notifications-have-no-id",
+                format!("it sent {}", expect::brief(bad)),
+                &[&exchange],
+            );
+            break;
+        }
+    }
+    Ok(())
+}
