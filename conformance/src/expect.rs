@@ -13,6 +13,11 @@ pub const METHOD_NOT_FOUND: i64 = -32601;
 /// Parameters that the method can't take (JSON-RPC 2.0, 5.1).
 pub const INVALID_PARAMS: i64 = -32602;
 
+/// Headers that say something else than the body (2026-07-28, Streamable HTTP, "Server Validation").
+pub const HEADER_MISMATCH: i64 = -32020;
+/// A version that the server does not implement (2026-07-28, Versioning).
+pub const UNSUPPORTED_VERSION: i64 = -32022;
+
 /// The JSON-RPC message of the answer, whatever it says.
 ///
 /// # Errors
@@ -113,6 +118,34 @@ pub fn unanswered(exchange: &Exchange) -> Result<(), String> {
     {
         Some(message) => Err(format!("a notification was answered: {}", brief(message))),
         None => Ok(()),
+    }
+}
+
+/// A request that must be served: a result, or an error that the server gives after it has understood the message, which
+/// none of `codes` is.
+///
+/// # Errors
+/// No answer, an error with one of the codes, or an HTTP status of trouble below JSON-RPC.
+pub fn understood(exchange: &Exchange, codes: &[i64]) -> Result<(), String> {
+    let message = message(exchange)?;
+    match (message.get("result"), message::error_code(message)) {
+        (Some(_), _) => Ok(()),
+        (None, Some(code)) if !codes.contains(&code) => Ok(()),
+        _ => Err(format!("refused: {}", brief(message))),
+    }
+}
+
+/// An HTTP status.
+///
+/// # Errors
+/// No answer, or another status.
+pub fn has_status(exchange: &Exchange, wanted: &[u16]) -> Result<(), String> {
+    let list = || wanted.iter().map(u16::to_string).collect::<Vec<_>>().join(" or ");
+    match (&exchange.fault, status(exchange)) {
+        (_, Some(status)) if wanted.contains(&status) => Ok(()),
+        (_, Some(status)) => Err(format!("HTTP status {status}, where {} is due", list())),
+        (Some(fault), None) => Err(format!("no answer: {fault}")),
+        (None, None) => Err(format!("no answer, where HTTP status {} is due", list())),
     }
 }
 

@@ -4,9 +4,9 @@ use crate::check::Check;
 use crate::expect;
 use crate::offer::{Offer, Tool};
 use crate::verdict::{Finding, fails};
-use mcp_hil_harness::client::{Client, Exchange, Limits, Wire, compose};
+use mcp_hil_harness::client::{Client, Exchange, Limits, Watch, Wire, compose};
 use mcp_hil_harness::fault::Fault;
-use mcp_hil_harness::http::{Piece, Request};
+use mcp_hil_harness::http::{Answer, Piece, Request};
 use mcp_hil_harness::revision::{Era, Revision};
 use mcp_hil_harness::target::{Endpoint, Target};
 use serde_json::{Value, json};
@@ -331,6 +331,67 @@ impl Lab {
         let exchange = match &mut self.client().await?.wire {
             Wire::Http(wire) => wire.exchange(request).await,
             Wire::Stdio(_) => return Err(Stop::Found),
+        };
+        self.saw(exchange)
+    }
+
+    /// Sends an HTTP request in a conversation of the caller's.
+    ///
+    /// # Errors
+    /// As [`Self::deliver`].
+    pub async fn deliver_as(&mut self, client: &mut Client, request: &Request) -> Result<Exchange, Stop> {
+        self.endpoint()?;
+        let exchange = match &mut client.wire {
+            Wire::Http(wire) => wire.exchange(request).await,
+            Wire::Stdio(_) => return Err(Stop::Found),
+        };
+        client.note_sessions(&exchange);
+        self.saw(exchange)
+    }
+
+    /// Sends an HTTP request over a connection of its own whose answer may stay open, and reads to the end of its head. The
+    /// answer is read on with [`Watch::more`]; none if there is no connection.
+    ///
+    /// # Errors
+    /// As [`Self::deliver`].
+    pub async fn watch(&mut self, request: &Request) -> Result<(Option<Watch>, Exchange), Stop> {
+        let endpoint = self.endpoint()?.clone();
+        let (watch, exchange) = match Watch::open(&endpoint, request, self.shared.limits).await {
+            Ok((watch, exchange)) => (Some(watch), exchange),
+            Err(fault) => {
+                let fault = Some(fault);
+                (
+                    None,
+                    Exchange {
+                        fault,
+                        ..Exchange::default()
+                    },
+                )
+            }
+        };
+        Ok((watch, self.saw(exchange)?))
+    }
+
+    /// Reads on in an answer that is open; what came goes into the log.
+    pub async fn watch_on(
+        &self,
+        watch: &mut Watch,
+        limit: Duration,
+        enough: impl Fn(&Answer) -> bool,
+    ) -> Exchange {
+        let exchange = watch.more(limit, enough).await;
+        self.shared.log.borrow_mut().push(Rc::new(exchange.clone()));
+        exchange
+    }
+
+    /// Writes pieces to standard input as they stand and reads this many responses.
+    ///
+    /// # Errors
+    /// [`Stop::Unreachable`], or [`Stop::Skip`] over HTTP.
+    pub async fn write_raw(&mut self, pieces: &[Piece], answers: usize) -> Result<Exchange, Stop> {
+        let exchange = match &mut self.client().await?.wire {
+            Wire::Stdio(wire) => wire.raw(pieces, answers).await,
+            Wire::Http(_) => return Err(Stop::Skip("this is about standard streams".to_owned())),
         };
         self.saw(exchange)
     }

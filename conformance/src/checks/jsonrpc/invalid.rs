@@ -1,13 +1,10 @@
 //! JSON that is no request.
 
 use crate::check::{BOTH, Check, check};
-use crate::expect::{self, INVALID_PARAMS, INVALID_REQUEST};
+use crate::expect::{self, HEADER_MISMATCH, INVALID_PARAMS, INVALID_REQUEST};
 use crate::lab::{Lab, Stop};
 use mcp_hil_harness::target::Target;
 use serde_json::{Value, json};
-
-/// The headers don't match the body (2026-07-28, Streamable HTTP): a server may look at them first.
-const HEADER_MISMATCH: i64 = -32020;
 
 pub const CHECKS: &[Check] = &[
     check!(
@@ -53,6 +50,7 @@ pub const CHECKS: &[Check] = &[
 async fn is_invalid(lab: &mut Lab, row: &'static str, message: &Value) -> Result<(), Stop> {
     let good = lab.request(lab.harmless(), Value::Null);
     let exchange = lab.send_instead(&good, message.to_string().as_bytes()).await?;
+    // a server may look at the headers first
     let codes = [INVALID_REQUEST, HEADER_MISMATCH];
     let is_http = matches!(lab.shared.target, Target::Http(_));
     // the headers speak of a method, and the body has none or another

@@ -9,11 +9,13 @@ mod exchange;
 mod http;
 mod stdio;
 mod tools;
+mod watch;
 
 pub use detect::{Detected, Probe, Sign, connect, judge_http, judge_stdio, probe};
 pub use exchange::{Exchange, Reply};
 pub use http::HttpWire;
 pub use stdio::StdioWire;
+pub use watch::Watch;
 
 use crate::fault::Fault;
 use crate::message::{self, RequestId};

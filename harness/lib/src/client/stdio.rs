@@ -2,6 +2,7 @@
 
 use super::{Exchange, Limits, Reply};
 use crate::fault::Fault;
+use crate::http::Piece;
 use crate::http::answer::MAX_ANSWER;
 use crate::message::{self, RequestId};
 use crate::process::Guarded;
@@ -13,7 +14,7 @@ use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::process::ChildStdin;
 use tokio::sync::mpsc;
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 /// Bytes of standard error that are kept: the last ones.
 const MAX_STDERR: usize = 64 << 10;
@@ -148,6 +149,51 @@ impl StdioWire {
             exchanges[index].replies.push(reply);
         }
         exchanges
+    }
+
+    /// Writes pieces as they stand, with the pauses between them, and reads this many responses.
+    pub async fn raw(&mut self, pieces: &[Piece], answers: usize) -> Exchange {
+        let started = Instant::now();
+        let deadline = started + self.limits.answer;
+        let mut exchange = Exchange::default();
+        for piece in pieces {
+            match (piece, &mut self.input) {
+                (Piece::Pause(time), _) => sleep(*time).await,
+                (Piece::Bytes(bytes), Some(input)) => {
+                    let _ = timeout_at(deadline, async {
+                        input.write_all(bytes).await?;
+                        input.flush().await
+                    })
+                    .await;
+                    exchange.sent.extend_from_slice(bytes);
+                }
+                (Piece::Bytes(_), None) => {}
+            }
+        }
+        exchange.repeat = repeat::pipe(&self.command, exchange.sent.trim_ascii_end());
+        while exchange.replies.len() < answers {
+            let mut reply = Reply::default();
+            if let Err(fault) = self.response(deadline, &mut reply, &mut exchange.received).await {
+                let bytes = exchange.received.len();
+                exchange.fault = self.explain(fault, self.limits.answer, bytes, true).await;
+                break;
+            }
+            exchange.replies.push(reply);
+        }
+        exchange.time = started.elapsed();
+        exchange
+    }
+
+    /// Closes the server's standard input and says whether the process ended within a time.
+    pub async fn ends_within(&mut self, limit: Duration) -> bool {
+        self.input = None;
+        // a full pipe would keep it from its end
+        let drain = async { while self.lines.recv().await.is_some() {} };
+        let ended = async {
+            let (_, status) = tokio::join!(drain, self.process.child.wait());
+            status.is_ok()
+        };
+        timeout(limit, ended).await.unwrap_or(false)
     }
 
     async fn send(&mut self, line: &[u8], deadline: Instant) -> Exchange {

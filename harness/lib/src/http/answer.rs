@@ -140,6 +140,11 @@ impl AnswerReader {
         &self.buffer[self.used..]
     }
 
+    /// What there is of the answer that is being read, once its head is whole.
+    pub fn so_far(&self) -> Option<&Answer> {
+        self.partial.as_ref().map(|partial| &partial.answer)
+    }
+
     /// The messages so far in the event stream that is being read.
     pub fn events_so_far(&self) -> &[Value] {
         self.partial

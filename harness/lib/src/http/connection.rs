@@ -165,6 +165,63 @@ impl Connection {
         talk
     }
 
+    /// Sends bytes and reads one answer until `enough` says so of what there is of it, it ends, or the time is over, which
+    /// is no fault once the head is there. May be called again with nothing to send, to read on.
+    pub async fn watch(
+        &mut self,
+        bytes: &[u8],
+        method: &str,
+        limit: Duration,
+        enough: impl Fn(&Answer) -> bool,
+    ) -> Conversation {
+        let started = Instant::now();
+        let deadline = started + limit;
+        let mut talk = Conversation::default();
+        let mut buffer = vec![0; 16 << 10];
+        self.reusable = false;
+        // an error is no fault here: what counts is whether an answer comes
+        if let Ok(Ok(())) = timeout_at(deadline, self.stream.write_all(bytes)).await {
+            talk.sent.extend_from_slice(bytes);
+        }
+        let mut open = true;
+        talk.fault = loop {
+            match self.reader.next(method) {
+                Ok(Some(answer)) => {
+                    talk.answers.push(answer);
+                    break None;
+                }
+                Ok(None) if self.reader.so_far().is_some_and(&enough) => break None,
+                Ok(None) if open => {}
+                Ok(None) => {
+                    break Some(Fault::Closed {
+                        bytes: talk.received.len(),
+                        reset: false,
+                        note: String::new(),
+                    });
+                }
+                Err(malformed) => break Some(malformed.into()),
+            }
+            match timeout_at(deadline, self.stream.read(&mut buffer)).await {
+                Ok(Ok(0) | Err(_)) => {
+                    open = false;
+                    self.reader.end();
+                }
+                Ok(Ok(count)) => {
+                    talk.received.extend_from_slice(&buffer[..count]);
+                    self.reader.feed(&buffer[..count]);
+                }
+                Err(_) if self.reader.so_far().is_some() => break None,
+                Err(_) => break Some(Fault::Silent(limit)),
+            }
+        };
+        if talk.answers.is_empty() {
+            talk.answers.extend(self.reader.so_far().cloned());
+        }
+        talk.time = started.elapsed();
+        self.last_used = Instant::now();
+        talk
+    }
+
     /// Whether the server closes within a time; also bytes that it sends before.
     pub async fn closes_within(&mut self, limit: Duration) -> (bool, Vec<u8>) {
         let deadline = Instant::now() + limit;
