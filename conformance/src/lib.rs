@@ -3,6 +3,7 @@
 //! [`requirement`] holds the clauses, [`checks`] the functions that judge them, [`run`](mod@run) runs them against a
 //! target. A check talks through its [`lab::Lab`]; what an answer must be is said by the pure functions of [`expect`].
 
+pub mod arguments;
 pub mod check;
 pub mod checks;
 pub mod coverage;

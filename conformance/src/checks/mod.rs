@@ -1,10 +1,26 @@
 //! The checks, an area a file. A new one is a function there and a line in its list.
 
+mod caching;
+mod cancellation;
 mod jsonrpc;
+mod logging;
+mod pagination;
+mod progress;
+mod tools;
 
 use crate::check::Check;
 
-const AREAS: &[&[&[Check]]] = &[jsonrpc::CHECKS];
+const AREAS: &[&[&[Check]]] = &[
+    jsonrpc::CHECKS,
+    tools::CHECKS,
+    &[
+        pagination::CHECKS,
+        caching::CHECKS,
+        progress::CHECKS,
+        cancellation::CHECKS,
+        logging::CHECKS,
+    ],
+];
 
 /// Every check, in the order of the areas.
 pub fn all() -> impl Iterator<Item = &'static Check> {

@@ -1,0 +1,17 @@
+//! Tools: the list, its schemas, calls and what comes back.
+
+mod call;
+mod headers;
+mod list;
+mod results;
+mod schemas;
+
+use crate::check::Check;
+
+pub const CHECKS: &[&[Check]] = &[
+    list::CHECKS,
+    schemas::CHECKS,
+    headers::CHECKS,
+    call::CHECKS,
+    results::CHECKS,
+];
