@@ -89,7 +89,7 @@ pub const BOTH: &[Revision] = &[Revision::R2025_11_25, Revision::R2026_07_28];
 
 /// A check in a list: `check!("area/name", BOTH, function, ["row", …])`.
 macro_rules! check {
-    ($name:literal, $revisions:expr, $run:path, [$($row:literal),+ $(,)?]) => {
+    ($name:literal, $revisions:expr, $run:path, [$($row:expr),+ $(,)?]) => {
         $crate::check::Check {
             name: $name,
             revisions: $revisions,

@@ -2,6 +2,7 @@
 
 mod caching;
 mod cancellation;
+mod http;
 mod jsonrpc;
 mod logging;
 mod pagination;
@@ -12,6 +13,7 @@ use crate::check::Check;
 
 const AREAS: &[&[&[Check]]] = &[
     jsonrpc::CHECKS,
+    http::CHECKS,
     tools::CHECKS,
     &[
         pagination::CHECKS,

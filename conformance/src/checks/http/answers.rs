@@ -1,0 +1,186 @@
+//! What comes back to any POST of a request: looks back at the whole run.
+
+use super::{asked, media_type};
+use crate::check::{BOTH, Check, LEGACY, MODERN, Over, check};
+use crate::expect;
+use crate::lab::{Lab, Stop};
+use mcp_hil_harness::client::Exchange;
+use mcp_hil_harness::fault::Fault;
+use mcp_hil_harness::http::Malformed;
+use serde_json::{Value, json};
+
+const TYPE_2025: &str = "2025-11-25/http/response-content-type";
+const TYPE_2026: &str = "2026-07-28/http/response-content-type";
+const OBJECT_2025: &str = "2025-11-25/http/json-single-object";
+const LENGTH: &str = "both/http/answer-length-in-bytes";
+
+pub const CHECKS: &[Check] = &[
+    check!("http/answer-type-legacy", LEGACY, answer_type, [TYPE_2025])
+        .over(Over::Http)
+        .looking_back(),
+    check!("http/answer-type-modern", MODERN, answer_type, [TYPE_2026])
+        .over(Over::Http)
+        .looking_back(),
+    check!("http/one-object-legacy", LEGACY, one_object, [OBJECT_2025])
+        .over(Over::Http)
+        .looking_back()
+        .quoting(&[(OBJECT_2025, "to return one JSON object")]),
+    check!("http/one-object-modern", MODERN, one_object, [TYPE_2026])
+        .over(Over::Http)
+        .looking_back(),
+    check!("http/answer-length", BOTH, answer_length, [LENGTH])
+        .over(Over::Http)
+        .looking_back(),
+    check!(
+        "http/unknown-tool-status",
+        BOTH,
+        unknown_tool_status,
+        ["both/tools/unknown-tool-http-status"]
+    )
+    .over(Over::Http),
+];
+
+fn is_legacy(lab: &Lab) -> bool {
+    lab.era() == mcp_hil_harness::revision::Era::Legacy
+}
+
+/// An answer with a message, or one that says success, is JSON or an event stream. A refusal below JSON-RPC may be anything.
+async fn answer_type(lab: &mut Lab) -> Result<(), Stop> {
+    let row = if is_legacy(lab) { TYPE_2025 } else { TYPE_2026 };
+    for exchange in lab.log() {
+        let (Some(_), Some(reply)) = (asked(&exchange), exchange.reply()) else {
+            continue;
+        };
+        let speaks = reply
+            .message
+            .as_ref()
+            .is_some_and(|message| message.get("jsonrpc").is_some());
+        let succeeds = matches!(reply.status, Some(200..=299));
+        let kind = media_type(reply);
+        if (speaks || succeeds) && kind != "application/json" && kind != "text/event-stream" {
+            let what = format!(
+                "a request is answered with status {} and {}",
+                reply.status.unwrap_or_default(),
+                reply
+                    .header("content-type")
+                    .map_or("no Content-Type".to_owned(), |kind| format!(
+                        "Content-Type {kind:?}"
+                    ))
+            );
+            lab.found(row, what, &[&exchange]);
+            break;
+        }
+    }
+    Ok(())
+}
+
+async fn one_object(lab: &mut Lab) -> Result<(), Stop> {
+    let row = if is_legacy(lab) { OBJECT_2025 } else { TYPE_2026 };
+    for exchange in lab.log() {
+        if let (Some(_), Err(what)) = (asked(&exchange), holds_one_object(&exchange)) {
+            lab.found(row, what, &[&exchange]);
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn holds_one_object(exchange: &Exchange) -> Result<(), String> {
+    let Some(reply) = exchange
+        .reply()
+        .filter(|reply| media_type(reply) == "application/json")
+    else {
+        return Ok(());
+    };
+    match (&reply.message, &reply.unreadable) {
+        (Some(message), _) if message.is_object() => Ok(()),
+        (Some(message), _) => Err(format!("the body is no JSON object: {}", expect::brief(message))),
+        (None, Some(why)) => Err(why.clone()),
+        (None, None) => Err("the body is empty".to_owned()),
+    }
+}
+
+/// The framing of an answer agrees with its body.
+async fn answer_length(lab: &mut Lab) -> Result<(), Stop> {
+    for exchange in lab.log() {
+        if asked(&exchange).is_none() {
+            continue;
+        }
+        let what = match &exchange.fault {
+            Some(fault @ (Fault::Extra(_) | Fault::Malformed(_)))
+                if !matches!(fault, Fault::Malformed(Malformed::Event(_))) =>
+            {
+                fault.to_string()
+            }
+            Some(fault @ (Fault::Slow { .. } | Fault::Closed { .. }))
+                if body_is_whole(&exchange.received) =>
+            {
+                format!("{fault}, though the JSON of its body is whole: its length says more")
+            }
+            _ => continue,
+        };
+        lab.found(LENGTH, what, &[&exchange]);
+        break;
+    }
+    Ok(())
+}
+
+/// Whether what came has a head, and after it one whole JSON value.
+fn body_is_whole(received: &[u8]) -> bool {
+    let end = received.windows(4).position(|window| window == b"\r\n\r\n");
+    end.is_some_and(|end| serde_json::from_slice::<Value>(&received[end + 4..]).is_ok())
+}
+
+async fn unknown_tool_status(lab: &mut Lab) -> Result<(), Stop> {
+    lab.needs("tools")?;
+    let exchange = lab
+        .ask(
+            "tools/call",
+            json!({"name": "mcp-hil-no-such-tool", "arguments": {}}),
+        )
+        .await?;
+    // that it is refused is judged with the tools
+    let judged = expect::message(&exchange).and_then(|_| expect::has_status(&exchange, &[200, 400]));
+    lab.note("both/tools/unknown-tool-http-status", judged, &exchange);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mcp_hil_harness::client::Reply;
+
+    fn json_reply(message: Option<Value>, unreadable: Option<&str>) -> Exchange {
+        Exchange {
+            replies: vec![Reply {
+                status: Some(200),
+                headers: vec![("content-type".into(), "Application/JSON; charset=utf-8".into())],
+                message,
+                unreadable: unreadable.map(str::to_owned),
+                ..Reply::default()
+            }],
+            ..Exchange::default()
+        }
+    }
+
+    #[test]
+    fn a_json_body_is_one_object() {
+        assert_eq!(
+            holds_one_object(&json_reply(Some(json!({"id": 1, "result": {}})), None)),
+            Ok(())
+        );
+        assert!(holds_one_object(&json_reply(Some(json!([{"id": 1}])), None)).is_err());
+        assert!(holds_one_object(&json_reply(None, Some("trailing characters"))).is_err());
+        assert!(holds_one_object(&json_reply(None, None)).is_err());
+    }
+
+    #[test]
+    fn a_length_over_the_body_shows_as_whole_json_that_is_waited_on() {
+        assert!(body_is_whole(
+            b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{\"id\":1}"
+        ));
+        assert!(!body_is_whole(
+            b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{\"id\":"
+        ));
+    }
+}
