@@ -164,6 +164,15 @@ pub(crate) struct Virtual {
     /// Write the consoles to board-N.log in this folder
     #[arg(long, value_name = "FOLDER")]
     pub logs: Option<PathBuf>,
+    /// Boards with a serial port and flash, which are kept in this folder as board-N/port, flash.bin and switch
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["firmware", "logs", "deadline_factor"])]
+    pub serial: Option<PathBuf>,
+    /// Have boards with a serial port go into download mode when a flashing tool calls
+    #[arg(long, requires = "serial")]
+    pub auto_download: bool,
+    /// What boards with a serial port do wrong, as NAME or NAME@MOMENT; a wrong name lists all
+    #[arg(long, value_name = "NAME", requires = "serial")]
+    pub fault: Option<mcp_hil_virtual_board::serial::fault::Planned>,
     /// Run this inside and end with it; without it the boards stay until Ctrl-C
     #[arg(last = true)]
     pub command: Vec<std::ffi::OsString>,

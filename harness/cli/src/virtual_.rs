@@ -5,7 +5,9 @@ use crate::exit::Exit;
 use crate::output::print;
 use crate::targets::{BOOT_LIMIT, OpenError, Up, VirtualBoards, firmware};
 use mcp_hil_harness::board::firmware::VIRTUAL;
-use mcp_hil_virtual_board::{BoardOptions, Error, Options, VirtualNetwork};
+use mcp_hil_virtual_board::plan::format_mac;
+use mcp_hil_virtual_board::serial::board::Options as SerialOptions;
+use mcp_hil_virtual_board::{BoardOptions, Error, Options, SerialBoard, VirtualNetwork};
 use std::path::Path;
 use std::time::Duration;
 
@@ -14,6 +16,9 @@ const LOOK: Duration = Duration::from_millis(200);
 
 /// Must be called before the first thread is started.
 pub async fn run(args: &Virtual) -> Exit {
+    if let Some(folder) = &args.serial {
+        return serial(args, folder).unwrap_or_else(|error| Exit::Infrastructure.because(&error.to_string()));
+    }
     let firmware = match firmware::find(args.firmware.as_deref(), &VIRTUAL).await {
         Ok(firmware) => firmware,
         Err(OpenError::Usage(reason)) => return Exit::Usage.because(&reason),
@@ -23,11 +28,7 @@ pub async fn run(args: &Virtual) -> Exit {
 }
 
 fn within(args: &Virtual, firmware: &Path) -> Result<Exit, Error> {
-    let network = VirtualNetwork::enter(&Options {
-        boards: args.boards,
-        seed: args.seed,
-        capture: args.pcap.clone(),
-    })?;
+    let network = enter(args)?;
     let options = |number| BoardOptions {
         log: args
             .logs
@@ -45,10 +46,65 @@ fn within(args: &Virtual, firmware: &Path) -> Result<Exit, Error> {
         Some((program, arguments)) => inside(&boards.network, program, arguments)?,
         None => stay(&mut boards)?,
     };
-    Ok(match boards.network.capture_error() {
+    Ok(finish(&boards.network, exit))
+}
+
+/// Boards that are to be flashed.
+fn serial(args: &Virtual, folder: &Path) -> Result<Exit, Error> {
+    let network = enter(args)?;
+    let mut boards = Vec::new();
+    for number in 0..network.size() {
+        let board = network.start_serial_board(
+            number,
+            &SerialOptions {
+                folder: folder.join(format!("board-{number}")),
+                auto_download: args.auto_download,
+                fault: args.fault.clone(),
+            },
+        )?;
+        let (mac, port, url) = (format_mac(board.mac()), board.link(), network.relay_url(number)?);
+        print(
+            false,
+            &format!("board {number}  {mac}  {}  {url}\n", port.display()),
+        );
+        boards.push(board);
+    }
+    network.impair_all(args.impair);
+    let exit = match args.command.split_first() {
+        Some((program, arguments)) => inside(&network, program, arguments)?,
+        None => {
+            tell_way_in(&network);
+            loop {
+                for trouble in boards.iter().filter_map(SerialBoard::trouble) {
+                    print(true, &format!("{trouble}\n"));
+                }
+                std::thread::sleep(LOOK);
+            }
+        }
+    };
+    Ok(finish(&network, exit))
+}
+
+fn enter(args: &Virtual) -> Result<VirtualNetwork, Error> {
+    VirtualNetwork::enter(&Options {
+        boards: args.boards,
+        seed: args.seed,
+        capture: args.pcap.clone(),
+    })
+}
+
+fn finish(network: &VirtualNetwork, exit: Exit) -> Exit {
+    match network.capture_error() {
         Some(error) => Exit::Infrastructure.because(&error.to_string()),
         None => exit,
-    })
+    }
+}
+
+fn tell_way_in(network: &VirtualNetwork) {
+    print(
+        false,
+        &format!("inside: {} COMMAND\nCtrl-C ends it\n", network.inside_command()),
+    );
 }
 
 fn inside(
@@ -66,13 +122,7 @@ fn inside(
 
 /// Until Ctrl-C, or until all boards have ended.
 fn stay(boards: &mut VirtualBoards) -> Result<Exit, Error> {
-    print(
-        false,
-        &format!(
-            "inside: {} COMMAND\nCtrl-C ends it\n",
-            boards.network.inside_command()
-        ),
-    );
+    tell_way_in(&boards.network);
     while !boards.boards.is_empty() {
         let mut running = Vec::new();
         for mut up in boards.boards.drain(..) {

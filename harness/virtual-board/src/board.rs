@@ -3,8 +3,7 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Write};
-use std::net::{Ipv4Addr, SocketAddr};
-use std::os::unix::process::CommandExt;
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ExitStatus, Stdio};
 use std::sync::Arc;
@@ -15,11 +14,11 @@ use mcp_hil_harness::board::build_id;
 
 use crate::Error;
 use crate::console::{BootStage, Console, Content, NotSeen};
-use crate::plan::{Mac, board_address, format_mac, mac_of};
+use crate::machine::{self, Wire};
+use crate::plan::{Mac, board_address, mac_of};
 use crate::relay::Relay;
-use crate::tether::{Tether, require};
+use crate::tether::Tether;
 
-const QEMU: &str = "qemu-system-riscv32";
 /// How many lines of the console an error shows.
 const TAIL: usize = 20;
 /// How long QEMU may take to die once it was killed.
@@ -32,13 +31,6 @@ pub struct BoardOptions {
     pub log: Option<PathBuf>,
     /// More arguments for QEMU.
     pub qemu_arguments: Vec<OsString>,
-}
-
-/// The two UDP ports on the namespace's loopback between which a board's frames travel.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Wire {
-    pub switch: SocketAddr,
-    pub board: SocketAddr,
 }
 
 /// A running board. Dropping it switches it off.
@@ -70,10 +62,7 @@ impl Board {
         tether: &Tether,
         relay: &Arc<Relay>,
     ) -> Result<Self, Error> {
-        require(
-            QEMU,
-            "install qemu-system-misc (Debian, Ubuntu) or qemu-system-riscv (Fedora), 7.2 or newer",
-        )?;
+        machine::require_qemu()?;
         let build_id = build_id::of(elf).map_err(|reason| Error::Firmware {
             path: elf.to_owned(),
             reason,
@@ -81,24 +70,12 @@ impl Board {
         let log = options.log.as_ref().map(|path| {
             File::create(path).map_err(Error::io(format!("write the console log {}", path.display())))
         });
-        let mut command = Tether::command(QEMU);
-        command.args(["-M", "virt", "-m", "8M", "-bios", "none", "-nodefaults"]);
-        command.args(["-display", "none", "-monitor", "none", "-serial", "stdio"]);
-        command.arg("-netdev").arg(format!(
-            "dgram,id=net,local.type=inet,local.host={},local.port={},remote.type=inet,remote.host={},remote.port={}",
-            wire.board.ip(),
-            wire.board.port(),
-            wire.switch.ip(),
-            wire.switch.port(),
-        ));
-        let mac = format_mac(mac_of(board_address(number)));
-        command
-            .arg("-device")
-            .arg(format!("virtio-net-device,netdev=net,mac={mac}"));
-        command.args(["-device", "virtio-rng-device"]);
+        let mut command = machine::command(
+            Some(wire),
+            mac_of(board_address(number)),
+            &[machine::RANDOM_NUMBERS],
+        );
         command.arg("-kernel").arg(elf).args(&options.qemu_arguments);
-        // An interrupt from the keyboard is the harness's to handle; it may want to say goodbye first.
-        command.process_group(0);
         // What QEMU itself complains about belongs between the lines of the board.
         let (output, written) = io::pipe().map_err(Error::io("make the console's pipe"))?;
         let errors = written
@@ -109,7 +86,7 @@ impl Board {
         let console = Arc::new(Console::new(log.transpose()?));
         let mut child = tether
             .spawn(command)
-            .map_err(Error::io(format!("start {QEMU}")))?;
+            .map_err(Error::io(format!("start {}", machine::QEMU)))?;
         let input = child.stdin.take();
         let mut board = Board {
             number,

@@ -25,13 +25,16 @@ mod error;
 mod fabric;
 mod host;
 pub mod impairment;
+mod machine;
 pub mod namespace;
 mod network;
 pub mod plan;
 mod relay;
+pub mod serial;
 pub mod switch;
 mod tether;
 
 pub use board::{Board, BoardOptions, Serving};
 pub use error::Error;
 pub use network::{Options, VirtualNetwork};
+pub use serial::board::SerialBoard;

@@ -4,16 +4,18 @@ use std::ffi::OsStr;
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::process::{self, ExitStatus};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use crate::board::{Board, BoardOptions, Wire};
+use crate::board::{Board, BoardOptions};
 use crate::capture::Capture;
 use crate::console::Console;
 use crate::fabric::{End, Fabric};
 use crate::impairment::Impairment;
+use crate::machine::Wire;
 use crate::namespace::{self, Entered};
-use crate::plan::{MAX_BOARDS, board_address};
+use crate::plan::{MAX_BOARDS, board_address, mac_of};
 use crate::relay::{self, Relay};
+use crate::serial::board::{Options as SerialOptions, Place, SerialBoard};
 use crate::switch::{Counters, PortId, Switch};
 use crate::tether::{Tether, require};
 use crate::{Error, dhcp, host};
@@ -53,6 +55,8 @@ pub struct VirtualNetwork {
     relay: Arc<Relay>,
     fabric: Fabric,
     consoles: Mutex<Vec<Option<Arc<Console>>>>,
+    /// The places that boards with a serial port have.
+    serial: Mutex<Vec<Weak<()>>>,
 }
 
 impl VirtualNetwork {
@@ -89,6 +93,7 @@ impl VirtualNetwork {
             .map(|(board, listener)| (listener, target(board)));
         let relay = Arc::new(Relay::start(relays.collect())?);
         let consoles = Mutex::new(vec![None; boards]);
+        let serial = Mutex::new((0..boards).map(|_| Weak::new()).collect());
         Ok(VirtualNetwork {
             boards,
             entered,
@@ -96,6 +101,7 @@ impl VirtualNetwork {
             relay,
             fabric,
             consoles,
+            serial,
         })
     }
 
@@ -108,13 +114,28 @@ impl VirtualNetwork {
     /// [`Board::wait_until_serving`] tells when it answers.
     pub fn start_board(&self, board: usize, elf: &Path, options: &BoardOptions) -> Result<Board, Error> {
         self.check(board)?;
+        self.check_free(board)?;
         let mut consoles = self.consoles.lock().unwrap_or_else(PoisonError::into_inner);
-        if consoles[board].as_ref().is_some_and(|console| !console.ended()) {
-            return Err(Error::BoardRunning { board });
-        }
         let started = Board::start(board, wire(board), elf, options, &self.tether, &self.relay)?;
         consoles[board] = Some(started.shared_console());
         Ok(started)
+    }
+
+    /// Switches a board with a serial port on, in a place that is free.
+    pub fn start_serial_board(&self, board: usize, options: &SerialOptions) -> Result<SerialBoard, Error> {
+        self.check(board)?;
+        self.check_free(board)?;
+        let taken = Arc::new(());
+        let mut serial = self.serial.lock().unwrap_or_else(PoisonError::into_inner);
+        serial[board] = Arc::downgrade(&taken);
+        let place = Place {
+            mac: mac_of(board_address(board)),
+            wire: Some(wire(board)),
+            tether: self.tether.clone(),
+            relay: Some((Arc::clone(&self.relay), board)),
+            _taken: taken,
+        };
+        SerialBoard::start(place, options)
     }
 
     /// Where a board is reached from outside, by programs of this machine. It is the same whatever runs in the
@@ -204,6 +225,16 @@ impl VirtualNetwork {
                 size: self.boards,
             })
         }
+    }
+
+    fn check_free(&self, board: usize) -> Result<(), Error> {
+        let consoles = self.consoles.lock().unwrap_or_else(PoisonError::into_inner);
+        let serial = self.serial.lock().unwrap_or_else(PoisonError::into_inner);
+        let running = consoles[board].as_ref().is_some_and(|console| !console.ended());
+        if running || serial[board].strong_count() > 0 {
+            return Err(Error::BoardRunning { board });
+        }
+        Ok(())
     }
 
     fn port(&self, board: usize) -> Result<PortId, Error> {

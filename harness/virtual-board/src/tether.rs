@@ -17,12 +17,13 @@ type Request = (Command, Sender<io::Result<Child>>);
 
 /// The thread that starts the children. The kernel's parent-death signal follows the thread that forked, not
 /// the process. A child in its first instants outlives the thread, but not the process.
+#[derive(Clone)]
 pub struct Tether {
     requests: Sender<Request>,
 }
 
 impl Tether {
-    /// Starts the thread.
+    /// Starts the thread. It ends with the last clone.
     pub fn start() -> Result<Self, Error> {
         require("setpriv", "install util-linux")?;
         let (requests, inbox) = mpsc::channel::<Request>();
