@@ -7,6 +7,7 @@ mod jsonrpc;
 mod logging;
 mod pagination;
 mod progress;
+mod tasks;
 mod tools;
 
 use crate::check::Check;
@@ -15,6 +16,7 @@ const AREAS: &[&[&[Check]]] = &[
     jsonrpc::CHECKS,
     http::CHECKS,
     tools::CHECKS,
+    tasks::CHECKS,
     &[
         pagination::CHECKS,
         caching::CHECKS,

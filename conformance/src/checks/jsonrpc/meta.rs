@@ -1,7 +1,7 @@
 //! What clients put into `_meta`.
 
 use crate::check::{BOTH, Check, MODERN, check};
-use crate::expect::{self, INVALID_PARAMS};
+use crate::expect::{self, HEADER_MISMATCH, INVALID_PARAMS};
 use crate::lab::{Lab, Stop};
 use mcp_hil_harness::client::compose::{META_CAPABILITIES, META_CLIENT_INFO, META_VERSION};
 use serde_json::{Value, json};
@@ -125,7 +125,7 @@ async fn is_malformed(lab: &mut Lab, row: &'static str, request: &Value) -> Resu
         .is_none()
     {
         // header and body differ, which a server may see first; without either a dual-era server may take it for a legacy one
-        codes.push(-32020);
+        codes.push(HEADER_MISMATCH);
     }
     lab.note(row, expect::error(&exchange, &codes), &exchange);
     Ok(())

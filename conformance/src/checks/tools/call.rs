@@ -3,7 +3,7 @@
 use super::list::without_arguments;
 use crate::arguments;
 use crate::check::{BOTH, Check, check};
-use crate::expect::{self, INVALID_PARAMS};
+use crate::expect::{self, HEADER_MISMATCH, INVALID_PARAMS};
 use crate::lab::{Lab, Stop};
 use mcp_hil_harness::client::Exchange;
 use serde_json::{Value, json};

@@ -7,6 +7,7 @@ mod results;
 mod schemas;
 
 use crate::check::Check;
+pub(super) use list::each;
 
 pub const CHECKS: &[&[Check]] = &[
     list::CHECKS,
