@@ -252,6 +252,11 @@ impl Lab {
         open(&self.shared).await
     }
 
+    /// Drops the connection of this check's conversation.
+    pub fn hang_up(&mut self) {
+        self.client = None;
+    }
+
     /// Says that the conversation must not be used by another check.
     pub fn spoil(&mut self) {
         self.spoiled = true;

@@ -69,7 +69,7 @@ fn fault(task: &Value, ttl: &str, interval: &str) -> Result<(), String> {
             task.get(name).unwrap_or(&Value::Null)
         ))
     };
-    if !task["taskId"].as_str().is_some_and(|id| !id.is_empty()) {
+    if task["taskId"].as_str().is_none_or(str::is_empty) {
         return wrong("taskId");
     }
     if !may_follow("working", status(task)) {

@@ -402,8 +402,9 @@ async fn cancel(lab: &mut Lab) -> Result<(), Stop> {
 
 /// The connection on which a task was made goes away; the task stays.
 async fn connection_lost(lab: &mut Lab) -> Result<(), Stop> {
+    lab.endpoint()?;
     let (_, task, _) = start(lab).await?;
-    lab.spoil();
+    lab.hang_up();
     let mut other = lab.another().await?;
     let look = with(
         lab,
