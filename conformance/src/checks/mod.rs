@@ -3,10 +3,12 @@
 mod caching;
 mod cancellation;
 mod http;
+mod input_required;
 mod jsonrpc;
 mod logging;
 mod pagination;
 mod progress;
+mod subscriptions;
 mod tasks;
 mod tools;
 
@@ -23,6 +25,8 @@ const AREAS: &[&[&[Check]]] = &[
         progress::CHECKS,
         cancellation::CHECKS,
         logging::CHECKS,
+        subscriptions::CHECKS,
+        input_required::CHECKS,
     ],
 ];
 
