@@ -5,9 +5,12 @@ mod cancellation;
 mod http;
 mod input_required;
 mod jsonrpc;
+mod lifecycle;
 mod logging;
 mod pagination;
 mod progress;
+mod security;
+mod stdio;
 mod subscriptions;
 mod tasks;
 mod tools;
@@ -16,6 +19,7 @@ use crate::check::Check;
 
 const AREAS: &[&[&[Check]]] = &[
     jsonrpc::CHECKS,
+    lifecycle::CHECKS,
     http::CHECKS,
     tools::CHECKS,
     tasks::CHECKS,
@@ -27,6 +31,8 @@ const AREAS: &[&[&[Check]]] = &[
         logging::CHECKS,
         subscriptions::CHECKS,
         input_required::CHECKS,
+        security::CHECKS,
+        stdio::CHECKS,
     ],
 ];
 

@@ -51,7 +51,7 @@ pub const CHECKS: &[Check] = &[
 ];
 
 /// A request without a body, with the session and version of a POST.
-pub(crate) fn bare(post: &Request, method: &str) -> Request {
+pub fn bare(post: &Request, method: &str) -> Request {
     let mut request = Request {
         method: method.to_owned(),
         path: post.path.clone(),

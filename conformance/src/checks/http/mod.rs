@@ -11,6 +11,9 @@ mod sessions;
 mod statuses;
 mod streams;
 
+pub use methods::bare;
+pub use statuses::features;
+
 use crate::check::Check;
 use mcp_hil_harness::client::{Exchange, Reply};
 use mcp_hil_harness::http::Request;
@@ -34,7 +37,7 @@ pub const CHECKS: &[&[Check]] = &[
 ];
 
 /// Sets a header, in the place of one of this name in any letter case.
-fn set(request: &mut Request, name: &str, value: &str) {
+pub fn set(request: &mut Request, name: &str, value: &str) {
     unset(request, name);
     request.headers.push((name.to_owned(), value.to_owned()));
 }

@@ -48,6 +48,8 @@ pub const CHECKS: &[Check] = &[
             "both/tools/input-error-is-execution-error",
             "both/tools/additional-properties-enforced",
             "both/tools/enum-and-bounds-enforced",
+            "both/tools/required-arguments-enforced",
+            "both/tools/validate-inputs",
         ]
     ),
 ];
@@ -191,9 +193,14 @@ async fn bad_arguments(lab: &mut Lab) -> Result<(), Stop> {
                 "enum" | "minimum" | "maximum" | "minLength" | "maxLength" => {
                     "both/tools/enum-and-bounds-enforced"
                 }
-                _ => "both/tools/input-error-is-execution-error",
+                "required" => "both/tools/required-arguments-enforced",
+                _ => "both/tools/validate-inputs",
             };
-            lab.note(row, refused, &exchange);
+            lab.note(row, refused.clone(), &exchange);
+            // some libraries drop what a schema does not allow, and that is validated too
+            if bad.keyword != "additionalProperties" && row != "both/tools/validate-inputs" {
+                lab.note("both/tools/validate-inputs", refused, &exchange);
+            }
             let is_other_error =
                 expect::message(&exchange).is_ok_and(|message| message.get("error").is_some());
             if is_other_error {
