@@ -25,6 +25,9 @@ pub(crate) enum Command {
     Check(Check),
     /// List the clauses and how many of them the checks judge
     Requirements(Requirements),
+    /// Run a firmware on boards and play transcripts; a cargo runner: runner = "mcp-hil run"
+    #[cfg(target_os = "linux")]
+    Run(Run),
     /// Run the strict reference server
     Reference(Reference),
     /// Find boards over mDNS, and say what is odd about their announcements
@@ -42,21 +45,9 @@ pub(crate) struct Replay {
     pub target: String,
     /// Transcripts, or folders of them; without any, those that are built in
     pub files: Vec<PathBuf>,
-    /// Play only transcripts of this revision; may be repeated
-    #[arg(long, value_name = "DATE", value_parser = str::parse::<Revision>)]
-    pub revision: Vec<Revision>,
-    /// Play only transcripts with this text in REVISION/NAME
-    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
-    pub filter: String,
     /// Firmware for native and virtual; without it the board is built from the checkout
     #[arg(long, value_name = "FILE")]
     pub firmware: Option<PathBuf>,
-    /// The contract that the target keeps, as mcp-hil/1; without it the target's name tells
-    #[arg(long, value_name = "NAME")]
-    pub contract: Option<String>,
-    /// Stretch every time limit by this factor, for slow targets
-    #[arg(long, value_name = "FACTOR", default_value = "1", value_parser = factor)]
-    pub deadline_factor: f64,
     /// What virtual boards' cables do to frames, as loss=10%,delay=20ms; the boards stretch their limits as well
     #[cfg(target_os = "linux")]
     #[arg(long, value_name = "WHAT")]
@@ -65,6 +56,44 @@ pub(crate) struct Replay {
     #[cfg(target_os = "linux")]
     #[arg(long, value_name = "N", default_value = "0")]
     pub seed: u64,
+    #[command(flatten)]
+    pub playing: Playing,
+}
+
+#[cfg(target_os = "linux")]
+#[derive(Debug, Parser)]
+#[command(after_help = exit::TABLE)]
+pub(crate) struct Run {
+    /// The firmware, an ELF file for QEMU's riscv32 virt machine
+    #[arg(value_name = "ELF")]
+    pub firmware: PathBuf,
+    /// Transcripts, or folders of them; without any, those that are built in
+    pub files: Vec<PathBuf>,
+    /// How many boards, side by side
+    #[arg(long, value_name = "N", default_value = "1", value_parser = boards)]
+    pub boards: usize,
+    /// Write console, exchanges and verdicts to a folder per board in this folder, and all frames
+    #[arg(long, value_name = "FOLDER")]
+    pub logs: Option<PathBuf>,
+    #[command(flatten)]
+    pub playing: Playing,
+}
+
+/// What is played, and how it is shown.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Playing {
+    /// Play only transcripts of this revision; may be repeated
+    #[arg(long, value_name = "DATE", value_parser = str::parse::<Revision>)]
+    pub revision: Vec<Revision>,
+    /// Play only transcripts with this text in REVISION/NAME
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
+    pub filter: String,
+    /// The contract that the target keeps, as mcp-hil/1; without it the target's name tells
+    #[arg(long, value_name = "NAME")]
+    pub contract: Option<String>,
+    /// Stretch every time limit by this factor, for slow targets
+    #[arg(long, value_name = "FACTOR", default_value = "1", value_parser = factor)]
+    pub deadline_factor: f64,
     /// Write everything as JSON, - for standard output
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
@@ -223,6 +252,15 @@ fn graded(text: &str) -> Result<Revision, String> {
         .ok()
         .filter(|revision| mcp_hil_conformance::run::GRADED.contains(revision))
         .ok_or_else(|| "give 2025-11-25 or 2026-07-28".to_owned())
+}
+
+#[cfg(target_os = "linux")]
+fn boards(text: &str) -> Result<usize, String> {
+    use mcp_hil_virtual_board::plan::MAX_BOARDS;
+    match text.parse() {
+        Ok(count) if (1..=MAX_BOARDS).contains(&count) => Ok(count),
+        _ => Err(format!("give a number of boards from 1 to {MAX_BOARDS}")),
+    }
 }
 
 fn factor(text: &str) -> Result<f64, String> {

@@ -5,9 +5,12 @@ mod check;
 mod discover;
 mod exit;
 mod output;
+mod playing;
 mod reference;
 mod replay;
 mod requirements;
+#[cfg(target_os = "linux")]
+mod run;
 mod signals;
 pub mod targets;
 #[cfg(target_os = "linux")]
@@ -28,6 +31,8 @@ pub fn run(args: Args) -> Exit {
             args::Command::Replay(replay) => signals::or(replay::run(replay)).await,
             args::Command::Check(check) => signals::or(check::run(check)).await,
             args::Command::Requirements(args) => requirements::run(&args),
+            #[cfg(target_os = "linux")]
+            args::Command::Run(args) => signals::or(run::run(args)).await,
             args::Command::Reference(reference) => signals::or(reference::run(reference)).await,
             args::Command::Discover(discover) => signals::or(discover::run(discover)).await,
             // waits outside the runtime, and its children follow it by themselves

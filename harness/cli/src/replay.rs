@@ -2,50 +2,18 @@
 
 use crate::args::Replay;
 use crate::exit::Exit;
-use crate::output::{self, Sink};
+use crate::playing::Chosen;
 use crate::targets::{self, OpenError, Options};
-use mcp_hil_harness::replay::{CONTRACT, replay};
-use mcp_hil_harness::report::{self, Played, Report};
-use mcp_hil_harness::transcript::{self, Transcript};
-use std::collections::BTreeSet;
-use std::path::Path;
+use mcp_hil_harness::replay::replay;
 
 pub async fn run(args: Replay) -> Exit {
-    let transcripts = match choose(&args) {
-        Ok(transcripts) if transcripts.is_empty() => {
-            return Exit::NothingRan.because("no transcript is chosen by --revision and --filter");
-        }
-        Ok(transcripts) => transcripts,
-        Err(error) => return Exit::Usage.because(&error.to_string()),
+    let chosen = match Chosen::new(&args.playing, &args.files) {
+        Ok(chosen) => chosen,
+        Err(exit) => return exit,
     };
-    if let Some(named) = &args.contract {
-        let needed = transcripts
-            .iter()
-            .filter_map(|transcript| transcript.needs.contract.as_deref());
-        let known: BTreeSet<&str> = needed.chain([CONTRACT]).collect();
-        if !known.contains(named.as_str()) {
-            let known = Vec::from_iter(known).join(", ");
-            return Exit::Usage.because(&format!("--contract {named}: no such contract; known: {known}"));
-        }
-    }
-    let is_stdout = |path: &Option<_>| path.as_deref() == Some(Path::new("-"));
-    if is_stdout(&args.json) && is_stdout(&args.junit) {
-        return Exit::Usage.because("--json and --junit can't both go to standard output");
-    }
-    let to_stderr = is_stdout(&args.json) || is_stdout(&args.junit);
-    let open = |path: &Option<_>| path.as_deref().map(Sink::open).transpose();
-    let (json, junit) = match open(&args.json).and_then(|json| Ok((json, open(&args.junit)?))) {
-        Ok(sinks) => sinks,
-        Err(reason) => return Exit::Usage.because(&reason),
-    };
-    if let (Some(one), Some(other)) = (&args.json, &args.junit)
-        && is_same_file(one, other)
-    {
-        return Exit::Usage.because("--json and --junit can't both go to the same file");
-    }
     let options = Options {
         firmware: args.firmware,
-        deadline_factor: args.deadline_factor,
+        deadline_factor: args.playing.deadline_factor,
         #[cfg(target_os = "linux")]
         impair: args.impair,
         #[cfg(target_os = "linux")]
@@ -56,76 +24,14 @@ pub async fn run(args: Replay) -> Exit {
         Err(OpenError::Usage(reason)) => return Exit::Usage.because(&reason),
         Err(OpenError::Infrastructure(reason)) => return Exit::Infrastructure.because(&reason),
     };
-    if args.contract.is_some() {
+    if let Some(contract) = args.playing.contract {
         for subject in &mut open.subjects {
-            subject.contract.clone_from(&args.contract);
+            subject.contract = Some(contract.clone());
         }
     }
-    let style = output::style(args.color, to_stderr);
-    let told = |played: &Played| {
-        output::print(to_stderr, &report::line(played, style));
-        if args.verbose {
-            for (step, exchange) in &played.exchanges {
-                output::print(
-                    to_stderr,
-                    &format!(
-                        "  {}\n{}",
-                        report::escape_line(step),
-                        report::exchange_text(exchange)
-                    ),
-                );
-            }
-        }
-    };
-    let factor = args.deadline_factor;
-    let report = replay(&args.target, &open.subjects, &transcripts, factor, told).await;
+    let factor = args.playing.deadline_factor;
+    let tell = |played: &_| chosen.tell(played);
+    let report = replay(&args.target, &open.subjects, &chosen.transcripts, factor, tell).await;
     drop(open);
-    output::print(to_stderr, &report::summary(&report));
-    let json = json.map(|sink| sink.write(&report::json(&report)));
-    let junit = junit.map(|sink| {
-        report::junit(&report)
-            .map_err(std::io::Error::other)
-            .and_then(|text| sink.write(&text))
-    });
-    for written in [json, junit].into_iter().flatten() {
-        if let Err(error) = written {
-            return Exit::Infrastructure.because(&format!("a report could not be written: {error}"));
-        }
-    }
-    exit(&report)
-}
-
-/// Whether two paths lead to one regular file.
-fn is_same_file(one: &Path, other: &Path) -> bool {
-    match (one.canonicalize(), other.canonicalize()) {
-        (Ok(one), Ok(other)) => one == other && one.is_file(),
-        _ => false,
-    }
-}
-
-fn choose(args: &Replay) -> Result<Vec<Transcript>, transcript::TranscriptError> {
-    let mut transcripts = if args.files.is_empty() {
-        transcript::embedded()?
-    } else {
-        transcript::read(&args.files)?
-    };
-    transcripts.retain(|transcript| {
-        (args.revision.is_empty() || args.revision.contains(&transcript.revision))
-            && transcript.id().contains(&args.filter)
-    });
-    Ok(transcripts)
-}
-
-/// A failure counts more than trouble with the target, and trouble more than a pass.
-fn exit(report: &Report) -> Exit {
-    let tally = report.tally();
-    if tally.failed > 0 {
-        Exit::Failed
-    } else if tally.infrastructure > 0 {
-        Exit::Infrastructure
-    } else if tally.passed > 0 {
-        Exit::Passed
-    } else {
-        Exit::NothingRan
-    }
+    chosen.finish(&report)
 }

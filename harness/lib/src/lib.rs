@@ -21,6 +21,7 @@ pub mod repeat;
 pub mod replay;
 pub mod report;
 pub mod revision;
+pub mod run;
 pub mod shape;
 pub mod sse;
 pub mod target;

@@ -214,6 +214,10 @@ impl Printed for Console {
             .map(|line| line.text.clone())
             .collect()
     }
+
+    fn ended(&self) -> bool {
+        Self::ended(self)
+    }
 }
 
 /// Reads up to a line's end or [`MAX_LINE`] bytes. False at the end.

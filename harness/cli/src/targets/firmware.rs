@@ -2,7 +2,11 @@
 
 use super::OpenError;
 use crate::output;
-use mcp_hil_harness::board::firmware::Source;
+use mcp_hil_harness::board::firmware::{Source, build};
+use mcp_hil_harness::board::identity::Identity;
+use mcp_hil_harness::board::{BoardError, build_id};
+use mcp_hil_harness::client::Limits;
+use mcp_hil_harness::target::Target;
 use std::path::{Path, PathBuf};
 
 /// The file that was named, or that of the checkout around the current folder, built.
@@ -31,11 +35,46 @@ pub async fn find(named: Option<&Path>, source: &Source) -> Result<PathBuf, Open
             here.display()
         ))
     })?;
-    output::print(true, &format!("building {}\n", folder.display()));
-    // under `cargo run` this is the very cargo that runs
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    told(&folder);
     source
-        .build(&folder, Path::new(&cargo))
+        .build(&folder, &cargo())
         .await
         .map_err(|error| OpenError::Infrastructure(error.to_string()))
+}
+
+/// That of a user's own package, built.
+pub async fn of_package(folder: &Path) -> Result<PathBuf, OpenError> {
+    told(folder);
+    build(folder, &cargo())
+        .await
+        .map_err(|error| OpenError::Infrastructure(error.to_string()))
+}
+
+/// A user would take the minutes of a first build for a hang.
+fn told(folder: &Path) {
+    output::print(true, &format!("building {}\n", folder.display()));
+}
+
+/// Under `cargo run` and `cargo test` the very cargo that runs.
+fn cargo() -> PathBuf {
+    std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()).into()
+}
+
+/// Compares the build id of the board that answers with that of the file, and gives the board's name. One that does not
+/// tell has told its build on the console, and fails in the replay.
+pub async fn answers(target: &Target, file: &Path, deadline_factor: f64) -> Result<Option<String>, OpenError> {
+    let wanted = build_id::required(file)
+        .map_err(|reason| OpenError::Usage(format!("the firmware {}: {reason}", file.display())))?;
+    match Identity::ask(target, Limits::scaled(deadline_factor)).await {
+        Ok(Identity { build_id, .. }) if build_id != wanted => {
+            let error = BoardError::OtherBuild {
+                file: file.to_owned(),
+                wanted,
+                running: build_id,
+            };
+            Err(OpenError::Infrastructure(error.to_string()))
+        }
+        Ok(Identity { name, .. }) => Ok(Some(name)),
+        Err(_) => Ok(None),
+    }
 }

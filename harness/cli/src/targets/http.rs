@@ -1,16 +1,16 @@
 //! `http://…`
 
-use super::{Kind, Open, OpenError, Opening, Options};
+use super::{Kind, Open, OpenError, Options, Prepared, Preparing};
 use mcp_hil_harness::replay::Subject;
 use mcp_hil_harness::target::{Endpoint, Target};
 
 pub const KIND: Kind = Kind {
     syntax: "http://HOST/PATH",
     about: "an endpoint that is up already",
-    open,
+    prepare,
 };
 
-fn open(name: &str, _: &Options) -> Option<Opening> {
+fn prepare(name: &str, _: &Options) -> Option<Preparing> {
     if !name.contains("://") {
         return None;
     }
@@ -21,5 +21,5 @@ fn open(name: &str, _: &Options) -> Option<Opening> {
         }
         Err(error) => Err(OpenError::Usage(error.to_string())),
     };
-    Some(Box::pin(std::future::ready(opened)))
+    Some(Box::pin(std::future::ready(Prepared::ready(opened))))
 }

@@ -1,6 +1,6 @@
 //! `mdns:NAME`
 
-use super::{Kind, Open, OpenError, Opening, Options};
+use super::{Kind, Open, OpenError, Options, Prepared, Preparing};
 use mcp_hil_harness::discover::{DiscoverError, NameError, Options as Search, by_name};
 use mcp_hil_harness::replay::Subject;
 use mcp_hil_harness::target::Target;
@@ -9,16 +9,17 @@ use std::time::Duration;
 pub const KIND: Kind = Kind {
     syntax: "mdns:NAME[%IF]",
     about: "the board that announces this instance or host name, on interface IF or on any",
-    open,
+    prepare,
 };
 
 /// How long a board may take to answer.
 const LIMIT: Duration = Duration::from_secs(3);
 
-fn open(name: &str, options: &Options) -> Option<Opening> {
+fn prepare(name: &str, options: &Options) -> Option<Preparing> {
     let board = name.strip_prefix("mdns:")?.to_owned();
     let limit = LIMIT.mul_f64(options.deadline_factor);
-    Some(Box::pin(find(board, limit)))
+    let prepared = Prepared::new(move || find(board, limit));
+    Some(Box::pin(std::future::ready(Ok(prepared))))
 }
 
 async fn find(board: String, limit: Duration) -> Result<Open, OpenError> {

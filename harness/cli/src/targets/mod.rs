@@ -35,11 +35,39 @@ struct Kind {
     syntax: &'static str,
     /// What is then talked to.
     about: &'static str,
-    /// Opens a name of this kind; none if it is of another.
-    open: fn(&str, &Options) -> Option<Opening>,
+    /// Gets everything ready that a target of this kind needs; none if the name is of another.
+    prepare: fn(&str, &Options) -> Option<Preparing>,
 }
 
+type Preparing = Pin<Box<dyn Future<Output = Result<Prepared, OpenError>>>>;
 type Opening = Pin<Box<dyn Future<Output = Result<Open, OpenError>>>>;
+
+/// A target for which everything is there, and that was not started yet.
+pub struct Prepared(Box<dyn FnOnce() -> Opening + Send>);
+
+impl Prepared {
+    /// One that is started so.
+    pub(crate) fn new<F>(start: impl FnOnce() -> F + Send + 'static) -> Self
+    where
+        F: Future<Output = Result<Open, OpenError>> + 'static,
+    {
+        Self(Box::new(move || Box::pin(start())))
+    }
+
+    /// One that is up already, or can't be.
+    fn ready(open: Result<Open, OpenError>) -> Result<Self, OpenError> {
+        let open = open?;
+        Ok(Self::new(move || std::future::ready(Ok(open))))
+    }
+
+    /// Starts the target. The runtime that does this must live as long as the target, and be driven meanwhile.
+    ///
+    /// # Errors
+    /// [`OpenError`].
+    pub async fn start(self) -> Result<Open, OpenError> {
+        self.0().await
+    }
+}
 
 /// What a command line says about the target besides its name.
 #[derive(Clone, Debug, Default)]
@@ -61,13 +89,17 @@ pub struct Open {
     /// What to talk to, and what is known of it; several boards are talked to at the same time.
     pub subjects: Vec<Subject>,
     /// What must live as long as the target is talked to.
-    _guard: Box<dyn Any>,
+    _guard: Box<dyn Any + Send>,
 }
 
 impl Open {
-    fn one(subject: Subject, guard: impl Any) -> Self {
+    pub(crate) fn one(subject: Subject, guard: impl Any + Send) -> Self {
+        Self::all(vec![subject], guard)
+    }
+
+    pub(crate) fn all(subjects: Vec<Subject>, guard: impl Any + Send) -> Self {
         Self {
-            subjects: vec![subject],
+            subjects,
             _guard: Box::new(guard),
         }
     }
@@ -84,17 +116,26 @@ pub enum OpenError {
     Infrastructure(String),
 }
 
-/// Opens the target of a name.
+/// Opens the target of a name. Must be called before the process has a second thread.
 ///
 /// # Errors
 /// [`OpenError`].
 pub async fn open(name: &str, options: &Options) -> Result<Open, OpenError> {
+    prepare(name, options).await?.start().await
+}
+
+/// Gets ready what the target of a name needs: its firmware is built and its network entered. Must be called before the
+/// process has a second thread; what comes after a network was entered can't reach any other.
+///
+/// # Errors
+/// [`OpenError`].
+pub async fn prepare(name: &str, options: &Options) -> Result<Prepared, OpenError> {
     #[cfg(target_os = "linux")]
     if options.impair.is_some() && !name.starts_with("virtual") {
         return Err(OpenError::Usage("--impair is for virtual boards".to_owned()));
     }
-    match KINDS.iter().find_map(|kind| (kind.open)(name, options)) {
-        Some(opening) => opening.await,
+    match KINDS.iter().find_map(|kind| (kind.prepare)(name, options)) {
+        Some(preparing) => preparing.await,
         None => Err(OpenError::Usage(format!(
             "{name:?} is no target; use one of\n{}",
             help()

@@ -1,6 +1,6 @@
 //! `reference`
 
-use super::{Kind, Open, OpenError, Opening, Options};
+use super::{Kind, Open, OpenError, Options, Prepared, Preparing};
 use mcp_hil_harness::replay::{CONTRACT, Subject};
 use mcp_hil_harness::target::{Endpoint, Target};
 use mcp_hil_reference::{Options as ServerOptions, Server, serve_http};
@@ -13,11 +13,12 @@ use tokio::sync::oneshot;
 pub const KIND: Kind = Kind {
     syntax: "reference",
     about: "the strict reference server, run inside this process",
-    open,
+    prepare,
 };
 
-fn open(name: &str, _: &Options) -> Option<Opening> {
-    (name == "reference").then(|| Box::pin(std::future::ready(start())) as Opening)
+fn prepare(name: &str, _: &Options) -> Option<Preparing> {
+    let prepared = || Prepared::new(|| std::future::ready(start()));
+    (name == "reference").then(|| Box::pin(std::future::ready(Ok(prepared()))) as Preparing)
 }
 
 fn start() -> Result<Open, OpenError> {

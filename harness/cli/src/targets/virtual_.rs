@@ -1,24 +1,21 @@
 //! `virtual[:N]`
 
-use super::{Kind, Open, OpenError, Opening, Options, firmware};
-use mcp_hil_harness::board::BoardError;
+use super::{Kind, Open, OpenError, Options, Prepared, Preparing, firmware};
 use mcp_hil_harness::board::firmware::VIRTUAL;
-use mcp_hil_harness::board::identity::Identity;
-use mcp_hil_harness::board::{build_id, console::Console};
-use mcp_hil_harness::client::Limits;
+use mcp_hil_harness::board::console::Console;
 use mcp_hil_harness::replay::{CONTRACT, Subject};
 use mcp_hil_harness::target::{Endpoint, Target};
 use mcp_hil_virtual_board::impairment::Impairment;
 use mcp_hil_virtual_board::plan::MAX_BOARDS;
 use mcp_hil_virtual_board::{Board, BoardOptions, Error, Options as NetworkOptions, VirtualNetwork};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 pub(super) const KIND: Kind = Kind {
     syntax: "virtual[:N]",
     about: "one or N RISC-V boards in QEMU on a network of their own, built from the checkout or given by --firmware",
-    open,
+    prepare,
 };
 
 /// Time from power-on to serving, which a busy machine needs much of with several boards.
@@ -26,57 +23,51 @@ pub const BOOT_LIMIT: Duration = Duration::from_secs(30);
 /// For a board to obey a line on its console.
 const OBEY_LIMIT: Duration = Duration::from_secs(5);
 
-fn open(name: &str, options: &Options) -> Option<Opening> {
-    let rest = name.strip_prefix("virtual")?;
-    let count = match rest.strip_prefix(':') {
-        None if rest.is_empty() => Ok(1),
-        None => return None,
-        Some(count) => count
-            .parse()
-            .ok()
-            .filter(|count| (1..=MAX_BOARDS).contains(count))
-            .ok_or_else(|| {
-                OpenError::Usage(format!(
-                    "{name:?}: give a number of boards from 1 to {MAX_BOARDS}"
-                ))
-            }),
-    };
+fn prepare(name: &str, options: &Options) -> Option<Preparing> {
+    let count = count(name)?;
     let options = options.clone();
-    Some(Box::pin(async move { start(count?, options).await }))
+    Some(Box::pin(async move {
+        let count = count?;
+        // built outside: from the network of the boards no crate can be fetched
+        let file = firmware::find(options.firmware.as_deref(), &VIRTUAL).await?;
+        let network = NetworkOptions {
+            boards: count,
+            seed: options.seed,
+            ..NetworkOptions::default()
+        };
+        let network = VirtualNetwork::enter(&network).map_err(infrastructure)?;
+        Ok(Prepared::new(move || start(network, file, options)))
+    }))
 }
 
-async fn start(count: usize, options: Options) -> Result<Open, OpenError> {
-    // built outside: from the network of the boards no crate can be fetched
-    let file = firmware::find(options.firmware.as_deref(), &VIRTUAL).await?;
-    let wanted = build_id::required(&file)
-        .map_err(|reason| OpenError::Usage(format!("the firmware {}: {reason}", file.display())))?;
-    let infrastructure = |error: Error| OpenError::Infrastructure(error.to_string());
-    let network = NetworkOptions {
-        boards: count,
-        seed: options.seed,
-        ..NetworkOptions::default()
+/// How many boards a name asks for; none if it is of another kind.
+pub(crate) fn count(name: &str) -> Option<Result<usize, OpenError>> {
+    let rest = name.strip_prefix("virtual")?;
+    let count = match rest.strip_prefix(':') {
+        None if rest.is_empty() => return Some(Ok(1)),
+        None => return None,
+        Some(count) => count.parse().ok(),
     };
-    let network = VirtualNetwork::enter(&network).map_err(infrastructure)?;
+    let count = count.filter(|count| (1..=MAX_BOARDS).contains(count));
+    Some(count.ok_or_else(|| {
+        OpenError::Usage(format!(
+            "{name:?}: give a number of boards from 1 to {MAX_BOARDS}"
+        ))
+    }))
+}
+
+fn infrastructure(error: Error) -> OpenError {
+    OpenError::Infrastructure(error.to_string())
+}
+
+async fn start(network: VirtualNetwork, file: PathBuf, options: Options) -> Result<Open, OpenError> {
     let limit = BOOT_LIMIT.mul_f64(options.deadline_factor.max(1.0));
     let mut boards =
         VirtualBoards::start(network, &file, limit, |_| BoardOptions::default()).map_err(infrastructure)?;
     let mut subjects = boards.subjects();
     for (subject, up) in subjects.iter_mut().zip(&boards.boards) {
-        // a board that does not tell has told its build on the console, and fails in the replay
-        let identity = Identity::ask(&subject.target, Limits::scaled(options.deadline_factor)).await;
-        if let Ok(Identity { name, build_id }) = identity {
-            if build_id != wanted {
-                let error = BoardError::OtherBuild {
-                    file,
-                    wanted,
-                    running: build_id,
-                };
-                return Err(OpenError::Infrastructure(error.to_string()));
-            }
-            subject.board = Some(name);
-        } else {
-            subject.board = Some(format!("board-{}", up.board.number()));
-        }
+        let name = firmware::answers(&subject.target, &file, options.deadline_factor).await?;
+        subject.board = Some(name.unwrap_or_else(|| format!("board-{}", up.board.number())));
     }
     if let Some(impairment) = options.impair {
         let factor = device_factor(options.deadline_factor);
@@ -85,10 +76,7 @@ async fn start(count: usize, options: Options) -> Result<Open, OpenError> {
             .iter_mut()
             .for_each(|subject| subject.stretched = factor > 1);
     }
-    Ok(Open {
-        subjects,
-        _guard: Box::new(boards),
-    })
+    Ok(Open::all(subjects, boards))
 }
 
 /// Boards that serve, and the network that they hang on and that this process is inside of.

@@ -1,12 +1,18 @@
 //! A board's console: what it printed, and the boot lines in it (`firmware/README.md`, "Boot log"): pure.
 
 use std::fmt::Debug;
+use std::net::IpAddr;
 use std::time::Instant;
 
 /// What a board prints, kept by whoever reads it.
 pub trait Console: Debug + Send + Sync {
     /// The lines that were read from `start` on, as far as they are still kept.
     fn since(&self, start: Instant) -> Vec<String>;
+
+    /// Whether the board has ended and everything that it printed is here. A real board never ends.
+    fn ended(&self) -> bool {
+        false
+    }
 }
 
 /// What a board told on its way up.
@@ -16,6 +22,8 @@ pub struct Boot {
     pub build_id: Option<String>,
     /// MAC address.
     pub mac: Option<String>,
+    /// Its address, the latest one.
+    pub address: Option<IpAddr>,
     /// URL of the endpoint, once it serves.
     pub url: Option<String>,
 }
@@ -36,6 +44,7 @@ impl Boot {
             "reset" => *self = Self::default(),
             "build" => self.build_id = value("id"),
             "mac" => self.mac = value("mac"),
+            "address" => self.address = value("ip").and_then(|ip| ip.parse().ok()),
             "serving" => self.url = value("url"),
             _ => {}
         }
@@ -64,12 +73,14 @@ mod tests {
             "some other text",
             "mcp-device boot stage=build id=17f4\r\n",
             "mcp-device boot stage=mac mac=02:00:27:49:89:0b",
+            "mcp-device boot stage=address ip=127.0.0.1",
             "mcp-device boot stage=later whatever=1",
             "mcp-device boot stage=serving url=http://127.0.0.1:1/mcp more=2",
         ] {
             boot.line(line);
         }
         assert_eq!(boot.build_id.as_deref(), Some("17f4"));
+        assert_eq!(boot.address, Some(IpAddr::from([127, 0, 0, 1])));
         assert_eq!(boot.url.as_deref(), Some("http://127.0.0.1:1/mcp"));
     }
 

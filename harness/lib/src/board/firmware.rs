@@ -55,61 +55,86 @@ impl Source {
             .find(|folder| folder.join("Cargo.toml").is_file())
     }
 
-    /// Builds the firmware in its folder and gives its path. A caller's `CARGO_TARGET_DIR` is honoured, with a folder of its
-    /// own in it.
+    /// Builds the firmware in its folder, with the versions of its lock file, and gives its path. A caller's
+    /// `CARGO_TARGET_DIR` is honoured, with a folder of its own in it.
     ///
     /// # Errors
     /// [`BoardError::Build`], [`BoardError::NoToolchain`].
     pub async fn build(&self, folder: &Path, cargo: &Path) -> Result<PathBuf, BoardError> {
-        let failed = |reason: String| BoardError::Build {
-            folder: folder.to_owned(),
-            reason,
-        };
-        let mut command = tokio::process::Command::new(cargo);
-        // from its own folder: that is where cargo looks for the board's configuration
-        command
-            .args(["build", "--locked", "--message-format=json-render-diagnostics"])
-            .current_dir(folder);
-        if self.release {
-            command.arg("--release");
-        }
-        if let Some(shared) = std::env::var_os("CARGO_TARGET_DIR") {
-            command
-                .arg("--target-dir")
-                .arg(Path::new(&shared).join(self.target));
-        }
-        NOT_INHERITED.iter().for_each(|name| {
-            command.env_remove(name);
+        let profile = self.release.then_some("--release");
+        let arguments = ["--locked"].into_iter().chain(profile);
+        run_cargo(folder, cargo, arguments, Path::new(self.target)).await
+    }
+}
+
+/// Builds the firmware of a user's own package, in its folder and optimised, and gives the path of its executable. A
+/// caller's `CARGO_TARGET_DIR` is honoured, with a folder of its own in it.
+///
+/// # Errors
+/// [`BoardError::Build`], [`BoardError::NoToolchain`].
+pub async fn build(folder: &Path, cargo: &Path) -> Result<PathBuf, BoardError> {
+    let name = folder.file_name().unwrap_or_default();
+    run_cargo(folder, cargo, ["--release"], Path::new(name)).await
+}
+
+async fn run_cargo(
+    folder: &Path,
+    cargo: &Path,
+    arguments: impl IntoIterator<Item = &str>,
+    target: &Path,
+) -> Result<PathBuf, BoardError> {
+    let failed = |reason: String| BoardError::Build {
+        folder: folder.to_owned(),
+        reason,
+    };
+    let mut command = tokio::process::Command::new(cargo);
+    // from its own folder: that is where cargo looks for the board's configuration
+    command
+        .args(["build", "--message-format=json-render-diagnostics"])
+        .args(arguments)
+        .current_dir(folder);
+    if let Some(shared) = std::env::var_os("CARGO_TARGET_DIR") {
+        command.arg("--target-dir").arg(Path::new(&shared).join(target));
+    }
+    NOT_INHERITED.iter().for_each(|name| {
+        command.env_remove(name);
+    });
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true);
+    let run = timeout(BUILD_LIMIT, command.output());
+    let output = run
+        .await
+        .map_err(|_| failed(format!("no end after {} s", BUILD_LIMIT.as_secs())))?;
+    let output = output.map_err(|error| failed(format!("{}: {error}", cargo.display())))?;
+    if !output.status.success() {
+        let told = String::from_utf8_lossy(&output.stderr);
+        return Err(if told.contains(NO_TARGET) {
+            BoardError::NoToolchain {
+                folder: folder.to_owned(),
+            }
+        } else {
+            failed(format!("{}\n{told}", output.status))
         });
-        command
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .kill_on_drop(true);
-        let run = timeout(BUILD_LIMIT, command.output());
-        let output = run
-            .await
-            .map_err(|_| failed(format!("no end after {} s", BUILD_LIMIT.as_secs())))?;
-        let output = output.map_err(|error| failed(format!("{}: {error}", cargo.display())))?;
-        if !output.status.success() {
-            let told = String::from_utf8_lossy(&output.stderr);
-            return Err(if told.contains(NO_TARGET) {
-                BoardError::NoToolchain {
-                    folder: folder.to_owned(),
-                }
-            } else {
-                failed(format!("{}\n{told}", output.status))
-            });
+    }
+    let executable = |line: &str| {
+        let message: Value = serde_json::from_str(line).ok()?;
+        message.get("executable")?.as_str().map(PathBuf::from)
+    };
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    let executables: Vec<_> = stdout.lines().filter_map(executable).collect();
+    match executables.as_slice() {
+        [one] => Ok(one.clone()),
+        [] => Err(failed("cargo named no executable".to_owned())),
+        several => {
+            let names = several.iter().filter_map(|path| path.file_name());
+            let names: Vec<_> = names.map(|name| name.to_string_lossy()).collect();
+            Err(failed(format!(
+                "it has several executables, {}; keep one",
+                names.join(", ")
+            )))
         }
-        let executable = |line: &str| {
-            let message: Value = serde_json::from_str(line).ok()?;
-            message.get("executable")?.as_str().map(PathBuf::from)
-        };
-        let stdout = String::from_utf8_lossy(&output.stdout);
-        stdout
-            .lines()
-            .filter_map(executable)
-            .next_back()
-            .ok_or_else(|| failed("cargo named no executable".to_owned()))
     }
 }

@@ -22,7 +22,7 @@ pub enum BoardError {
     },
     /// The toolchain has no standard library for the board's chip.
     #[error(
-        "the firmware in {folder} was not built: the Rust toolchain has no standard library for the board's target; ci/riscv-toolchain in the checkout installs it"
+        "the firmware in {folder} was not built: the Rust toolchain has no standard library for the board's target; rustup target add installs it, or ci/riscv-toolchain in a checkout of mcp-hil"
     )]
     NoToolchain {
         /// Folder of the board's package.

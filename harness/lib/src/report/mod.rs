@@ -1,5 +1,6 @@
 //! What a run found, and the writers that show it.
 
+pub mod files;
 mod json;
 mod junit;
 pub mod style;
@@ -101,6 +102,18 @@ impl Failure {
 }
 
 impl Report {
+    /// The boards that have results, in their order; none for a target that is no board with a name.
+    pub fn boards(&self) -> Vec<Option<&str>> {
+        let mut boards = Vec::new();
+        for played in &self.results {
+            let board = played.board.as_deref();
+            if !boards.contains(&board) {
+                boards.push(board);
+            }
+        }
+        boards
+    }
+
     /// Counts the verdicts.
     pub fn tally(&self) -> Tally {
         let mut tally = Tally::default();

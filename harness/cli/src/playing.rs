@@ -1,0 +1,140 @@
+//! What commands that play transcripts share: which are played, and where the results go.
+
+use crate::args::Playing;
+use crate::exit::Exit;
+use crate::output::{self, Sink};
+use mcp_hil_harness::replay::CONTRACT;
+use mcp_hil_harness::report::style::Style;
+use mcp_hil_harness::report::{self, Played, Report};
+use mcp_hil_harness::transcript::{self, Transcript};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// Transcripts that were chosen, and outputs that are open.
+pub struct Chosen {
+    /// In the order in which they are played.
+    pub transcripts: Vec<Transcript>,
+    json: Option<Sink>,
+    junit: Option<Sink>,
+    to_stderr: bool,
+    style: Style,
+    verbose: bool,
+}
+
+impl Chosen {
+    /// From the command line.
+    ///
+    /// # Errors
+    /// What can't be used, told already.
+    pub fn new(args: &Playing, files: &[PathBuf]) -> Result<Self, Exit> {
+        let transcripts = choose(args, files).map_err(|error| Exit::Usage.because(&error.to_string()))?;
+        if transcripts.is_empty() {
+            return Err(Exit::NothingRan.because("no transcript is chosen by --revision and --filter"));
+        }
+        if let Some(named) = &args.contract {
+            let needed = transcripts
+                .iter()
+                .filter_map(|transcript| transcript.needs.contract.as_deref());
+            let known: BTreeSet<&str> = needed.chain([CONTRACT]).collect();
+            if !known.contains(named.as_str()) {
+                let known = Vec::from_iter(known).join(", ");
+                return Err(
+                    Exit::Usage.because(&format!("--contract {named}: no such contract; known: {known}"))
+                );
+            }
+        }
+        let is_stdout = |path: &Option<_>| path.as_deref() == Some(Path::new("-"));
+        if is_stdout(&args.json) && is_stdout(&args.junit) {
+            return Err(Exit::Usage.because("--json and --junit can't both go to standard output"));
+        }
+        let to_stderr = is_stdout(&args.json) || is_stdout(&args.junit);
+        let open = |path: &Option<_>| path.as_deref().map(Sink::open).transpose();
+        let (json, junit) = open(&args.json)
+            .and_then(|json| Ok((json, open(&args.junit)?)))
+            .map_err(|reason| Exit::Usage.because(&reason))?;
+        if let (Some(one), Some(other)) = (&args.json, &args.junit)
+            && is_same_file(one, other)
+        {
+            return Err(Exit::Usage.because("--json and --junit can't both go to the same file"));
+        }
+        Ok(Self {
+            transcripts,
+            json,
+            junit,
+            to_stderr,
+            style: output::style(args.color, to_stderr),
+            verbose: args.verbose,
+        })
+    }
+
+    /// Prints a text where the results go that people read.
+    pub fn print(&self, text: &str) {
+        output::print(self.to_stderr, text);
+    }
+
+    /// Prints a result.
+    pub fn tell(&self, played: &Played) {
+        self.print(&report::line(played, self.style));
+        if self.verbose {
+            for (step, exchange) in &played.exchanges {
+                self.print(&format!(
+                    "  {}\n{}",
+                    report::escape_line(step),
+                    report::exchange_text(exchange)
+                ));
+            }
+        }
+    }
+
+    /// Prints the summary, writes the reports and gives the exit code.
+    pub fn finish(self, report: &Report) -> Exit {
+        self.print(&report::summary(report));
+        let json = self.json.map(|sink| sink.write(&report::json(report)));
+        let junit = self.junit.map(|sink| {
+            report::junit(report)
+                .map_err(std::io::Error::other)
+                .and_then(|text| sink.write(&text))
+        });
+        for written in [json, junit].into_iter().flatten() {
+            if let Err(error) = written {
+                return Exit::Infrastructure.because(&format!("a report could not be written: {error}"));
+            }
+        }
+        exit(report)
+    }
+}
+
+/// Whether two paths lead to one regular file.
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    match (one.canonicalize(), other.canonicalize()) {
+        (Ok(one), Ok(other)) => one == other && one.is_file(),
+        _ => false,
+    }
+}
+
+fn choose(args: &Playing, files: &[PathBuf]) -> Result<Vec<Transcript>, transcript::TranscriptError> {
+    let mut transcripts = if files.is_empty() {
+        transcript::embedded()?
+    } else {
+        transcript::read(files)?
+    };
+    transcripts.retain(|transcript| {
+        (args.revision.is_empty() || args.revision.contains(&transcript.revision))
+            && transcript.id().contains(&args.filter)
+    });
+    Ok(transcripts)
+}
+
+/// A failure counts more than trouble with the target, and trouble more than a pass.
+fn exit(report: &Report) -> Exit {
+    let tally = report.tally();
+    if tally.failed > 0 {
+        Exit::Failed
+    } else if tally.infrastructure > 0 {
+        Exit::Infrastructure
+    } else if tally.passed > 0 {
+        Exit::Passed
+    } else {
+        Exit::NothingRan
+    }
+}

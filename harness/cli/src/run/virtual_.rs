@@ -1,0 +1,99 @@
+//! Boards in QEMU, for a run.
+
+use mcp_hil_harness::run::{Clues, Dut, Firmware, Stages, Started, Trouble};
+use mcp_hil_virtual_board::plan::format_mac;
+use mcp_hil_virtual_board::{Board, BoardOptions, Options, VirtualNetwork};
+use std::path::{Path, PathBuf};
+
+/// The network that this process is inside of, with places for boards.
+pub struct VirtualBench {
+    network: VirtualNetwork,
+    logs: Option<PathBuf>,
+}
+
+/// A place on the network, and the board in it once there is one.
+pub struct Place<'a> {
+    bench: &'a VirtualBench,
+    number: usize,
+    name: String,
+    board: Option<Board>,
+}
+
+impl VirtualBench {
+    /// Enters the network; before the process has a second thread. In the folder for logs there will be all frames, and a
+    /// folder for each board.
+    ///
+    /// # Errors
+    /// Why there is no network, or no folder.
+    pub fn enter(boards: usize, logs: Option<&Path>) -> Result<Self, String> {
+        for number in 0..boards {
+            let folder = logs.map(|logs| logs.join(name(number)));
+            if let Some(folder) = folder {
+                std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+            }
+        }
+        let network = VirtualNetwork::enter(&Options {
+            boards,
+            capture: logs.map(|logs| logs.join("network.pcapng")),
+            ..Options::default()
+        });
+        Ok(Self {
+            network: network.map_err(|error| error.to_string())?,
+            logs: logs.map(Path::to_owned),
+        })
+    }
+
+    /// A board for each place, none started.
+    pub fn boards(&self) -> Vec<Place<'_>> {
+        let place = |number| Place {
+            bench: self,
+            number,
+            name: name(number),
+            board: None,
+        };
+        (0..self.network.size()).map(place).collect()
+    }
+
+    /// Why not all frames could be captured.
+    pub fn capture_error(&self) -> Option<String> {
+        self.network.capture_error().map(|error| error.to_string())
+    }
+}
+
+fn name(number: usize) -> String {
+    format!("board-{number}")
+}
+
+impl Dut for Place<'_> {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    async fn start(&mut self, firmware: &Firmware, stages: &Stages<'_>) -> Result<Started, Trouble> {
+        let options = BoardOptions {
+            log: self
+                .bench
+                .logs
+                .as_ref()
+                .map(|logs| logs.join(&self.name).join("console.log")),
+            ..BoardOptions::default()
+        };
+        let start = async {
+            let board = self
+                .bench
+                .network
+                .start_board(self.number, &firmware.file, &options)
+                .map_err(|error| Trouble::Bench(error.into()))?;
+            Ok((board, "in QEMU".to_owned()))
+        };
+        let board = self.board.insert(stages.run("start", start).await?);
+        Ok(Started {
+            at: board.console().started(),
+            console: board.shared_console(),
+            clues: Clues {
+                mac: Some(format_mac(board.mac())),
+                address: Some(board.planned_address().into()),
+            },
+        })
+    }
+}
