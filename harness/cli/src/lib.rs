@@ -12,12 +12,14 @@ mod requirements;
 #[cfg(target_os = "linux")]
 mod run;
 mod signals;
+pub mod suite;
 pub mod targets;
 #[cfg(target_os = "linux")]
 mod virtual_;
 
 pub use args::Args;
 pub use exit::Exit;
+pub use suite::main;
 
 /// Runs a command to its end.
 pub fn run(args: Args) -> Exit {

@@ -1,6 +1,6 @@
 //! `mcp-hil run`: a firmware file onto boards, and the transcripts on them.
 
-mod virtual_;
+pub(crate) mod virtual_;
 
 use crate::args::Run;
 use crate::exit::Exit;

@@ -1,9 +1,11 @@
 //! Boards in QEMU, for a run.
 
-use mcp_hil_harness::run::{Clues, Dut, Firmware, Stages, Started, Trouble};
+use crate::targets::{Open, OpenError, Prepared};
+use mcp_hil_harness::run::{Clues, Dut, Firmware, Options as RunOptions, Stages, Started, Trouble, bring_up};
 use mcp_hil_virtual_board::plan::format_mac;
 use mcp_hil_virtual_board::{Board, BoardOptions, Options, VirtualNetwork};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The network that this process is inside of, with places for boards.
 pub struct VirtualBench {
@@ -12,11 +14,12 @@ pub struct VirtualBench {
 }
 
 /// A place on the network, and the board in it once there is one.
-pub struct Place<'a> {
-    bench: &'a VirtualBench,
+pub struct Place {
+    // dropped in this order: a board before its network
+    board: Option<Board>,
+    bench: Arc<VirtualBench>,
     number: usize,
     name: String,
-    board: Option<Board>,
 }
 
 impl VirtualBench {
@@ -25,7 +28,7 @@ impl VirtualBench {
     ///
     /// # Errors
     /// Why there is no network, or no folder.
-    pub fn enter(boards: usize, logs: Option<&Path>) -> Result<Self, String> {
+    pub fn enter(boards: usize, logs: Option<&Path>) -> Result<Arc<Self>, String> {
         for number in 0..boards {
             let folder = logs.map(|logs| logs.join(name(number)));
             if let Some(folder) = folder {
@@ -37,19 +40,19 @@ impl VirtualBench {
             capture: logs.map(|logs| logs.join("network.pcapng")),
             ..Options::default()
         });
-        Ok(Self {
+        Ok(Arc::new(Self {
             network: network.map_err(|error| error.to_string())?,
             logs: logs.map(Path::to_owned),
-        })
+        }))
     }
 
     /// A board for each place, none started.
-    pub fn boards(&self) -> Vec<Place<'_>> {
+    pub fn boards(self: &Arc<Self>) -> Vec<Place> {
         let place = |number| Place {
-            bench: self,
+            board: None,
+            bench: Arc::clone(self),
             number,
             name: name(number),
-            board: None,
         };
         (0..self.network.size()).map(place).collect()
     }
@@ -64,7 +67,7 @@ fn name(number: usize) -> String {
     format!("board-{number}")
 }
 
-impl Dut for Place<'_> {
+impl Dut for Place {
     fn name(&self) -> &str {
         &self.name
     }
@@ -96,4 +99,28 @@ impl Dut for Place<'_> {
             },
         })
     }
+}
+
+/// Gets boards ready that run a firmware, as a target.
+///
+/// # Errors
+/// No firmware for these boards, or no network.
+pub fn prepare(file: &Path, boards: usize) -> Result<Prepared, OpenError> {
+    let firmware = Firmware::read(file).map_err(|error| OpenError::Usage(error.to_string()))?;
+    let bench = VirtualBench::enter(boards, None).map_err(OpenError::Infrastructure)?;
+    Ok(Prepared::new(move || start(firmware, bench)))
+}
+
+async fn start(firmware: Firmware, bench: Arc<VirtualBench>) -> Result<Open, OpenError> {
+    let mut boards = bench.boards();
+    let options = RunOptions {
+        contract: None,
+        deadline_factor: 1.0,
+    };
+    let subjects = bring_up(&mut boards, &firmware, &options, |_| ()).await;
+    let subjects = subjects
+        .into_iter()
+        .collect::<Result<_, _>>()
+        .map_err(|trouble| OpenError::Infrastructure(trouble.to_string()))?;
+    Ok(Open::all(subjects, boards))
 }

@@ -62,7 +62,11 @@ fn cargo() -> PathBuf {
 
 /// Compares the build id of the board that answers with that of the file, and gives the board's name. One that does not
 /// tell has told its build on the console, and fails in the replay.
-pub async fn answers(target: &Target, file: &Path, deadline_factor: f64) -> Result<Option<String>, OpenError> {
+pub async fn answers(
+    target: &Target,
+    file: &Path,
+    deadline_factor: f64,
+) -> Result<Option<String>, OpenError> {
     let wanted = build_id::required(file)
         .map_err(|reason| OpenError::Usage(format!("the firmware {}: {reason}", file.display())))?;
     match Identity::ask(target, Limits::scaled(deadline_factor)).await {

@@ -11,6 +11,8 @@ mod virtual_;
 
 pub use reference::ReferenceServer;
 #[cfg(target_os = "linux")]
+pub(crate) use virtual_::count;
+#[cfg(target_os = "linux")]
 pub use virtual_::{BOOT_LIMIT, Up, VirtualBoards, stretch};
 
 use mcp_hil_harness::replay::Subject;

@@ -1,8 +1,8 @@
 //! `virtual[:N]`
 
 use super::{Kind, Open, OpenError, Options, Prepared, Preparing, firmware};
-use mcp_hil_harness::board::firmware::VIRTUAL;
 use mcp_hil_harness::board::console::Console;
+use mcp_hil_harness::board::firmware::VIRTUAL;
 use mcp_hil_harness::replay::{CONTRACT, Subject};
 use mcp_hil_harness::target::{Endpoint, Target};
 use mcp_hil_virtual_board::impairment::Impairment;

@@ -1,8 +1,7 @@
 //! What a target answered, kept in a file for each transcript.
 
 use crate::compare;
-use crate::targets::Kind;
-use libtest_mimic::Failed;
+use mcp_hil::suite::Failed;
 use mcp_hil_harness::client::{Exchange, Reply};
 use mcp_hil_harness::report::Played;
 use mcp_hil_harness::transcript::{Action, Expect, Transcript};
@@ -13,6 +12,8 @@ use std::fs;
 use std::path::Path;
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/snapshots");
+/// Label of the target that speaks over standard streams.
+pub const OVER_STDIO: &str = "reference-stdio";
 /// A longer text is cut in the file, and its length told.
 const LONG: usize = 200;
 
@@ -23,10 +24,10 @@ pub fn name(transcript: &Transcript) -> String {
 
 /// The reference's answers must be those in the file; the others' must be so too, but for what the transcript lets vary
 /// and what belongs to a board.
-pub fn check(kind: &Kind, transcript: &Transcript, played: &Played) -> Result<(), Failed> {
+pub fn check(target: &str, transcript: &Transcript, played: &Played) -> Result<(), Failed> {
     let answers = answers(transcript, played);
     let file = Path::new(FOLDER).join(format!("{}.snap", name(transcript)));
-    if kind.is_canonical(transcript) {
+    if is_canonical(target, transcript) {
         let text = format!("{:#}", kept(&answers));
         let mut settings = insta::Settings::clone_current();
         settings.set_snapshot_path(FOLDER);
@@ -47,8 +48,8 @@ pub fn check(kind: &Kind, transcript: &Transcript, played: &Played) -> Result<()
     let stored = stored.splitn(3, "---\n").nth(2).unwrap_or_default();
     let stored: Value =
         serde_json::from_str(stored).map_err(|error| format!("{}: {error}", file.display()))?;
-    let theirs = compare::comparable(&stored, &answers, kind.has_http());
-    let ours = compare::comparable(&kept(&answers), &answers, kind.has_http());
+    let theirs = compare::comparable(&stored, &answers, target != OVER_STDIO);
+    let ours = compare::comparable(&kept(&answers), &answers, target != OVER_STDIO);
     if theirs == ours {
         return Ok(());
     }
@@ -56,9 +57,15 @@ pub fn check(kind: &Kind, transcript: &Transcript, played: &Played) -> Result<()
     let diff = TextDiff::from_lines(&theirs, &ours);
     Err(format!(
         "not what the reference answers:\n{}",
-        diff.unified_diff().header("reference", kind.name)
+        diff.unified_diff().header("reference", target)
     )
     .into())
+}
+
+/// Whether a target's snapshot of this transcript is the one that is kept: the reference's, over HTTP where it can be.
+fn is_canonical(target: &str, transcript: &Transcript) -> bool {
+    let over_stdio = transcript.needs.transport.is_some_and(|needed| needed == "stdio");
+    target == if over_stdio { OVER_STDIO } else { "reference" }
 }
 
 /// Every file must belong to a transcript.

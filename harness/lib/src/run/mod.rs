@@ -19,7 +19,7 @@ use crate::discover::{Browser, Found, Options as Search, reach};
 use crate::fault::seconds;
 use crate::replay::{Subject, replay};
 use crate::report::{Failure, Played, Report, Verdict};
-use crate::target::Target;
+use crate::target::{Endpoint, Target};
 use crate::transcript::Transcript;
 use futures_util::future::join_all;
 use std::sync::Arc;
@@ -85,33 +85,58 @@ pub async fn run<D: Dut>(
     told: impl Fn(Event<'_>),
 ) -> Report {
     let started = Instant::now();
-    let (publish, seen) = watch::channel(Ok(Vec::new()));
-    let boards = duts.iter_mut().map(|dut| {
-        let way = Way {
-            board: dut.name().to_owned(),
-            firmware,
-            options,
-            told: &told,
-        };
-        let seen = seen.clone();
-        async move { way.go(dut, seen, transcripts).await }
-    });
-    let results = tokio::select! {
-        results = join_all(boards) => results,
-        // never ends before them
-        never = listen(publish) => match never {},
+    let way = &Way {
+        firmware,
+        options,
+        told: &told,
     };
+    let results = listening(|seen| {
+        let boards = duts.iter_mut().map(|dut| way.go(dut, seen.clone(), transcripts));
+        join_all(boards)
+    });
     Report {
         target: firmware.file.display().to_string(),
-        results: results.into_iter().flatten().collect(),
+        results: results.await.into_iter().flatten().collect(),
         time: started.elapsed(),
     }
+}
+
+/// Brings a firmware up on each board, all at the same time, for whoever plays the transcripts. The boards run as long as
+/// `duts` live.
+pub async fn bring_up<D: Dut>(
+    duts: &mut [D],
+    firmware: &Firmware,
+    options: &Options,
+    told: impl Fn(Event<'_>),
+) -> Vec<Result<Subject, Trouble>> {
+    let way = &Way {
+        firmware,
+        options,
+        told: &told,
+    };
+    let up = listening(|seen| {
+        let boards = duts.iter_mut().map(move |dut| {
+            let seen = seen.clone();
+            async move { way.up(dut, seen, &mut None).await.map(|(subject, _)| subject) }
+        });
+        join_all(boards)
+    });
+    up.await
 }
 
 /// Who is announced, or why nobody can be heard.
 type Heard = Result<Vec<Found>, String>;
 
-/// Listens from before the first board starts, for ever.
+/// Does something while it listens, and listens from before that begins.
+async fn listening<T, W: Future<Output = T>>(work: impl FnOnce(watch::Receiver<Heard>) -> W) -> T {
+    let (publish, seen) = watch::channel(Ok(Vec::new()));
+    tokio::select! {
+        biased;
+        never = listen(publish) => match never {},
+        done = work(seen) => done,
+    }
+}
+
 async fn listen(publish: watch::Sender<Heard>) -> std::convert::Infallible {
     match Browser::start(&Search::default()) {
         Ok(mut browser) => {
@@ -129,70 +154,83 @@ async fn listen(publish: watch::Sender<Heard>) -> std::convert::Infallible {
     }
 }
 
-/// One board's way.
+/// The way that each board goes.
 struct Way<'a, F> {
-    board: String,
     firmware: &'a Firmware,
     options: &'a Options,
     told: &'a F,
 }
 
 impl<F: Fn(Event<'_>)> Way<'_, F> {
+    /// All of it.
     async fn go<D: Dut>(
-        self,
+        &self,
         dut: &mut D,
         seen: watch::Receiver<Heard>,
         transcripts: &[Transcript],
     ) -> Vec<Played> {
         let began = Instant::now();
-        let tell = |stage: &Stage| (self.told)(Event::Stage(&self.board, stage));
-        let stages = Stages::new(&tell);
+        let board = dut.name().to_owned();
         let mut console = None;
         let mut results = Vec::new();
-        let end = self.through(dut, &stages, seen, transcripts, &mut console, &mut results);
-        if let Err(trouble) = end.await {
-            let lines = console.map(|console: Arc<dyn Console>| console.since(began));
-            let played = trouble_as_result(&self.board, &trouble, lines.unwrap_or_default(), began.elapsed());
+        let end = match self.up(dut, seen, &mut console).await {
+            Ok((subject, started)) => self.replay(subject, &started, transcripts, &mut results).await,
+            Err(trouble) => Err(trouble),
+        };
+        if let Err(trouble) = end {
+            let lines = console.map(|console| console.since(began)).unwrap_or_default();
+            let played = trouble_as_result(&board, &trouble, lines, began.elapsed());
             (self.told)(Event::Played(&played));
             results.push(played);
         }
         results
     }
 
-    async fn through<D: Dut>(
+    /// From the file to an endpoint that takes connections. The console is there for errors as well.
+    async fn up<D: Dut>(
         &self,
         dut: &mut D,
-        stages: &Stages<'_>,
         mut seen: watch::Receiver<Heard>,
-        transcripts: &[Transcript],
         console: &mut Option<Arc<dyn Console>>,
-        results: &mut Vec<Played>,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(Subject, Started), Trouble> {
+        let board = dut.name().to_owned();
+        let tell = |stage: &Stage| (self.told)(Event::Stage(&board, stage));
+        let stages = Stages::new(&tell);
         let factor = self.options.deadline_factor;
         let build = self.firmware.build_id.as_deref();
-        let started = dut.start(self.firmware, stages).await?;
+        let started = dut.start(self.firmware, &stages).await?;
         *console = Some(Arc::clone(&started.console));
         let boot = boot(&started, &seen, BOOT_LIMIT.mul_f64(factor));
         let clues = stages.run("boot", boot).await?;
         let find = find(&clues, build, &mut seen, FIND_LIMIT.mul_f64(factor));
-        let found = stages.run("find", or_ended(&started, find)).await?;
-        let target = found.target().map(Target::Http);
-        let target = target.ok_or_else(|| Trouble::Refused { url: String::new() })?;
-        let mut subject = Subject::new(target, self.options.contract.clone());
-        subject.board = Some(self.board.clone());
+        let endpoint = stages.run("find", or_ended(&started, find)).await?;
+        let mut subject = Subject::new(Target::Http(endpoint), self.options.contract.clone());
         subject.console = Some(Arc::clone(&started.console));
-        let serving = Instant::now();
-        let replay = async {
+        subject.board = Some(board);
+        Ok((subject, started))
+    }
+
+    async fn replay(
+        &self,
+        subject: Subject,
+        started: &Started,
+        transcripts: &[Transcript],
+        results: &mut Vec<Played>,
+    ) -> Result<(), Trouble> {
+        let board = subject.board.clone().unwrap_or_default();
+        let tell = |stage: &Stage| (self.told)(Event::Stage(&board, stage));
+        let begun = Instant::now();
+        let play = async {
             let tell = |played: &Played| (self.told)(Event::Played(played));
+            let factor = self.options.deadline_factor;
             let report = replay("", &[subject], transcripts, factor, tell).await;
-            let note = format!("{} transcripts", report.results.len());
-            Ok((report.results, note))
+            Ok((report.results, String::new()))
         };
-        *results = stages.run("replay", replay).await?;
+        *results = Stages::new(&tell).run("replay", play).await?;
         if started.console.ended() {
-            return Err(ended(&started));
+            return Err(ended(started));
         }
-        let again = started.console.since(serving).into_iter();
+        let again = started.console.since(begun).into_iter();
         match again
             .filter(|line| parse(line).is_some_and(|(stage, _)| stage == "reset"))
             .last()
@@ -273,7 +311,7 @@ async fn find(
     build: Option<&str>,
     seen: &mut watch::Receiver<Heard>,
     limit: Duration,
-) -> Result<(Found, String), Trouble> {
+) -> Result<(Endpoint, String), Trouble> {
     let done = |heard: &Heard| match heard {
         Ok(found) => matches!(clues.search(found, build), Match::Board(_)),
         Err(_) => true,
@@ -299,16 +337,17 @@ async fn find(
     };
     reach(&mut board).await;
     let url = board.url.clone().unwrap_or_default();
-    if board.reachable != Some(true) {
+    let reachable = board.target().filter(|_| board.reachable == Some(true));
+    let Some(endpoint) = reachable else {
         return Err(Trouble::Refused { url });
-    }
+    };
     let proof = match (build, &board.build) {
         (None, _) => "; the file has no build id to compare with",
         (_, None) => "; it tells no build id",
         _ => ", runs this build",
     };
     let note = format!("{} at {url}{proof}", board.instance);
-    Ok((board, note))
+    Ok((endpoint, note))
 }
 
 /// What kept a board from its transcripts, as a result that every report can show.
