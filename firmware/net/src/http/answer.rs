@@ -18,7 +18,7 @@ pub(super) struct Fields {
 }
 
 /// A head of at most [`HEAD_ROOM`] bytes.
-pub(super) type HeadText = heapless::String<HEAD_ROOM>;
+pub type HeadText = heapless::String<HEAD_ROOM>;
 
 /// The head with its empty line; an error when it is over [`HEAD_ROOM`].
 pub(super) fn head(fields: &Fields) -> Result<HeadText, fmt::Error> {

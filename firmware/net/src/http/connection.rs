@@ -4,6 +4,7 @@ use core::time::Duration;
 
 use mcp_device::{Millis, Request, Response};
 
+use super::answer::HeadText;
 use super::chunked::Chunked;
 use super::fault::Fault;
 use super::head::{self, Framing, Head, HeaderSlots};
@@ -329,7 +330,7 @@ impl<'b> Connection<'b> {
     }
 
     /// Head of the answer to the present request, and whether the body follows it; none when the head is too long.
-    pub(super) fn answer(&self, response: &Response<'_>) -> Option<(answer::HeadText, bool)> {
+    pub fn answer(&self, response: &Response<'_>) -> Option<(HeadText, bool)> {
         let State::Ready(head) = self.state else {
             return None;
         };

@@ -27,6 +27,7 @@ mod server;
 
 use core::time::Duration;
 
+pub use answer::HeadText;
 pub use connection::{Action, Connection};
 pub use fault::Fault;
 pub use head::HeaderSlots;

@@ -2,7 +2,7 @@
 
 use super::OpenError;
 use crate::output;
-use mcp_hil_harness::board::firmware::{Source, build};
+use mcp_hil_harness::board::firmware::{self, Source};
 use mcp_hil_harness::board::identity::Identity;
 use mcp_hil_harness::board::{BoardError, build_id};
 use mcp_hil_harness::client::Limits;
@@ -45,7 +45,7 @@ pub async fn find(named: Option<&Path>, source: &Source) -> Result<PathBuf, Open
 /// That of a user's own package, built.
 pub async fn of_package(folder: &Path) -> Result<PathBuf, OpenError> {
     told(folder);
-    build(folder, &cargo())
+    firmware::build(folder, &cargo())
         .await
         .map_err(|error| OpenError::Infrastructure(error.to_string()))
 }
@@ -60,6 +60,12 @@ fn cargo() -> PathBuf {
     std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()).into()
 }
 
+/// Build id of a firmware.
+pub fn build(file: &Path) -> Result<String, OpenError> {
+    build_id::required(file)
+        .map_err(|reason| OpenError::Usage(format!("the firmware {}: {reason}", file.display())))
+}
+
 /// Compares the build id of the board that answers with that of the file, and gives the board's name. One that does not
 /// tell has told its build on the console, and fails in the replay.
 pub async fn answers(
@@ -67,8 +73,7 @@ pub async fn answers(
     file: &Path,
     deadline_factor: f64,
 ) -> Result<Option<String>, OpenError> {
-    let wanted = build_id::required(file)
-        .map_err(|reason| OpenError::Usage(format!("the firmware {}: {reason}", file.display())))?;
+    let wanted = build(file)?;
     match Identity::ask(target, Limits::scaled(deadline_factor)).await {
         Ok(Identity { build_id, .. }) if build_id != wanted => {
             let error = BoardError::OtherBuild {

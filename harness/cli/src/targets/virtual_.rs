@@ -30,6 +30,7 @@ fn prepare(name: &str, options: &Options) -> Option<Preparing> {
         let count = count?;
         // built outside: from the network of the boards no crate can be fetched
         let file = firmware::find(options.firmware.as_deref(), &VIRTUAL).await?;
+        firmware::build(&file)?;
         let network = NetworkOptions {
             boards: count,
             seed: options.seed,
