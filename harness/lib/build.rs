@@ -1,16 +1,15 @@
-//! Builds the transcripts and schemas of `fixtures/` into the library, so that an installed binary needs no checkout.
+//! Builds the transcripts and schemas of `fixtures/` into the library, so that an installed binary needs no checkout. The
+//! package has links to both; in what `cargo package` makes they are copies.
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
 fn main() -> io::Result<()> {
-    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../fixtures")
-        .canonicalize()?;
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
     let mut table = String::from("&[\n");
     for folder in ["transcripts", "schemas"] {
         let root = fixtures.join(folder);
-        println!("cargo::rerun-if-changed={}", root.display());
+        println!("cargo::rerun-if-changed={}", root.canonicalize()?.display());
         for file in json_files(&root)? {
             let name = file.strip_prefix(&fixtures).map_err(io::Error::other)?;
             let _ = writeln!(

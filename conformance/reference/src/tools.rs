@@ -14,7 +14,7 @@ use crate::{Server, cursor};
 use std::pin::Pin;
 
 /// The file from which the tools are served. Tests hold its effects against values of their own.
-const CONTRACT: &str = include_str!("../../../fixtures/contract/tools.json");
+const CONTRACT: &str = include_str!("../tools.json");
 
 /// A tool's work. The arguments have been judged, so each one is there and of its type, or left out lawfully.
 #[derive(Clone, Copy, Debug)]

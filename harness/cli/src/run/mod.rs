@@ -5,7 +5,7 @@ pub(crate) mod virtual_;
 use crate::args::Run;
 use crate::exit::Exit;
 use crate::playing::Chosen;
-use mcp_hil_harness::report::files;
+use mcp_hil_harness::report::{self, Verdict, files};
 use mcp_hil_harness::run::{Event, Firmware, Machine, Options, line, run as run_on};
 use virtual_::VirtualBench;
 
@@ -32,13 +32,17 @@ pub async fn run(args: Run) -> Exit {
     let options = Options {
         contract: args.playing.contract,
         deadline_factor: args.playing.deadline_factor,
+        ..Options::default()
     };
     let told = |event: Event<'_>| match event {
         Event::Stage(board, stage) => chosen.print(&line(board, stage)),
+        // most firmware is not ours, and most of what is built in is about ours
+        Event::Played(played) if matches!(played.verdict, Verdict::Skip(_)) => {}
         Event::Played(played) => chosen.tell(played),
     };
     let mut boards = bench.boards();
     let report = run_on(&mut boards, &firmware, &chosen.transcripts, &options, told).await;
+    chosen.print(&report::skipped(&report));
     let written = args.logs.as_deref().map(|folder| files::write(folder, &report));
     drop(boards);
     if let Some(Err(error)) = written {

@@ -113,11 +113,7 @@ pub fn prepare(file: &Path, boards: usize) -> Result<Prepared, OpenError> {
 
 async fn start(firmware: Firmware, bench: Arc<VirtualBench>) -> Result<Open, OpenError> {
     let mut boards = bench.boards();
-    let options = RunOptions {
-        contract: None,
-        deadline_factor: 1.0,
-    };
-    let subjects = bring_up(&mut boards, &firmware, &options, |_| ()).await;
+    let subjects = bring_up(&mut boards, &firmware, &RunOptions::default(), |_| ()).await;
     let subjects = subjects
         .into_iter()
         .collect::<Result<_, _>>()

@@ -8,7 +8,7 @@ mod text;
 
 pub use json::write as json;
 pub use junit::write as junit;
-pub use text::{escape, escape_line, exchange as exchange_text, line, summary};
+pub use text::{escape, escape_line, exchange as exchange_text, line, skipped, summary};
 
 use crate::client::Exchange;
 use crate::matcher::Mismatch;

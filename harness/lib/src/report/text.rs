@@ -111,6 +111,22 @@ pub fn exchange(exchange: &Exchange) -> String {
     )
 }
 
+/// Why transcripts were skipped, a line for each reason.
+pub fn skipped(report: &Report) -> String {
+    let mut reasons: Vec<(&str, usize)> = Vec::new();
+    for played in &report.results {
+        let Verdict::Skip(reason) = &played.verdict else {
+            continue;
+        };
+        match reasons.iter_mut().find(|(known, _)| known == reason) {
+            Some((_, count)) => *count += 1,
+            None => reasons.push((reason, 1)),
+        }
+    }
+    let line = |(reason, count): (&str, usize)| format!("skip  {count}: {}\n", escape_line(reason));
+    reasons.into_iter().map(line).collect()
+}
+
 /// The last line.
 pub fn summary(report: &Report) -> String {
     let tally = report.tally();

@@ -60,3 +60,68 @@ impl Clues {
         other
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MAC: &str = "02:00:0a:0d:25:0a";
+    const ADDRESS: [u8; 4] = [10, 13, 37, 10];
+
+    fn announced(id: Option<&str>, address: [u8; 4], build: Option<&str>) -> Found {
+        let mut found = Found::default();
+        found.id = id.map(str::to_owned);
+        found.addresses.push(address.into());
+        found.build = build.map(str::to_owned);
+        found.complete = true;
+        found
+    }
+
+    fn clues() -> Clues {
+        Clues {
+            mac: Some(MAC.to_owned()),
+            address: Some(ADDRESS.into()),
+        }
+    }
+
+    #[test]
+    fn the_mac_address_decides_where_one_is_told() {
+        let other = announced(Some("02:00:0a:0d:25:0b"), ADDRESS, None);
+        assert_eq!(clues().search(&[other], None), Match::Nobody);
+        let moved = [announced(Some("02:00:0A:0D:25:0A"), [10, 13, 37, 99], None)];
+        assert_eq!(clues().search(&moved, None), Match::Board(&moved[0]));
+    }
+
+    #[test]
+    fn the_address_decides_where_none_is_told() {
+        let found = [
+            announced(None, [10, 13, 37, 11], None),
+            announced(None, ADDRESS, None),
+        ];
+        assert_eq!(clues().search(&found, None), Match::Board(&found[1]));
+    }
+
+    #[test]
+    fn the_build_that_was_started_wins_over_what_an_old_one_left() {
+        let old = announced(Some(MAC), ADDRESS, Some("01"));
+        let new = announced(Some(MAC), ADDRESS, Some("FF"));
+        let found = [old.clone(), new];
+        assert_eq!(clues().search(&found, Some("ff")), Match::Board(&found[1]));
+        assert_eq!(clues().search(&[old], Some("ff")), Match::OtherBuild("01"));
+    }
+
+    #[test]
+    fn a_build_that_is_not_told_or_not_known_is_no_other_build() {
+        for (told, wanted) in [(None, Some("ff")), (Some(""), Some("ff")), (Some("01"), None)] {
+            let found = [announced(Some(MAC), ADDRESS, told)];
+            assert_eq!(clues().search(&found, wanted), Match::Board(&found[0]));
+        }
+    }
+
+    #[test]
+    fn half_an_announcement_is_none_yet() {
+        let mut half = announced(Some(MAC), ADDRESS, None);
+        half.complete = false;
+        assert_eq!(clues().search(&[half], None), Match::Nobody);
+    }
+}

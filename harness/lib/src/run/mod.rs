@@ -18,10 +18,11 @@ use crate::board::console::{Boot, Console, parse};
 use crate::discover::{Browser, Found, Options as Search, reach};
 use crate::fault::seconds;
 use crate::replay::{Subject, replay};
-use crate::report::{Failure, Played, Report, Verdict};
+use crate::report::{Failure, Played, Report, Verdict, escape_line};
 use crate::target::{Endpoint, Target};
 use crate::transcript::Transcript;
 use futures_util::future::join_all;
+use std::cell::Cell;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
@@ -64,6 +65,18 @@ pub struct Options {
     pub contract: Option<String>,
     /// Stretches every time limit.
     pub deadline_factor: f64,
+    /// Where the boards are looked for.
+    pub search: Search,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            contract: None,
+            deadline_factor: 1.0,
+            search: Search::default(),
+        }
+    }
 }
 
 /// Something that a run tells as soon as it knows.
@@ -90,7 +103,7 @@ pub async fn run<D: Dut>(
         options,
         told: &told,
     };
-    let results = listening(|seen| {
+    let results = listening(&options.search, |seen| {
         let boards = duts.iter_mut().map(|dut| way.go(dut, seen.clone(), transcripts));
         join_all(boards)
     });
@@ -114,7 +127,7 @@ pub async fn bring_up<D: Dut>(
         options,
         told: &told,
     };
-    let up = listening(|seen| {
+    let up = listening(&options.search, |seen| {
         let boards = duts.iter_mut().map(move |dut| {
             let seen = seen.clone();
             async move { way.up(dut, seen, &mut None).await.map(|(subject, _)| subject) }
@@ -128,17 +141,20 @@ pub async fn bring_up<D: Dut>(
 type Heard = Result<Vec<Found>, String>;
 
 /// Does something while it listens, and listens from before that begins.
-async fn listening<T, W: Future<Output = T>>(work: impl FnOnce(watch::Receiver<Heard>) -> W) -> T {
+async fn listening<T, W: Future<Output = T>>(
+    search: &Search,
+    work: impl FnOnce(watch::Receiver<Heard>) -> W,
+) -> T {
     let (publish, seen) = watch::channel(Ok(Vec::new()));
     tokio::select! {
         biased;
-        never = listen(publish) => match never {},
+        never = listen(search, publish) => match never {},
         done = work(seen) => done,
     }
 }
 
-async fn listen(publish: watch::Sender<Heard>) -> std::convert::Infallible {
-    match Browser::start(&Search::default()) {
+async fn listen(search: &Search, publish: watch::Sender<Heard>) -> std::convert::Infallible {
+    match Browser::start(search) {
         Ok(mut browser) => {
             let mut known = Vec::new();
             loop {
@@ -220,11 +236,21 @@ impl<F: Fn(Event<'_>)> Way<'_, F> {
         let board = subject.board.clone().unwrap_or_default();
         let tell = |stage: &Stage| (self.told)(Event::Stage(&board, stage));
         let begun = Instant::now();
+        let first = Cell::new(None);
         let play = async {
-            let tell = |played: &Played| (self.told)(Event::Played(played));
+            let tell = |played: &Played| {
+                if matches!(played.verdict, Verdict::Pass | Verdict::Fail(_)) && first.get().is_none() {
+                    first.set(Some(started.at.elapsed()));
+                }
+                (self.told)(Event::Played(played));
+            };
             let factor = self.options.deadline_factor;
             let report = replay("", &[subject], transcripts, factor, tell).await;
-            Ok((report.results, String::new()))
+            let note = first.get().map_or_else(
+                || "nothing was played".to_owned(),
+                |after| format!("first verdict {} after the start", seconds(&after)),
+            );
+            Ok((report.results, note))
         };
         *results = Stages::new(&tell).run("replay", play).await?;
         if started.console.ended() {
@@ -376,5 +402,9 @@ fn trouble_as_result(board: &str, trouble: &Trouble, console: Vec<String>, time:
 /// A stage as a line for people.
 pub fn line(board: &str, stage: &Stage) -> String {
     let Stage { name, time, note } = stage;
-    format!("stage {board} {name}  ({})  {note}\n", seconds(time))
+    format!(
+        "stage {board} {name}  ({})  {}\n",
+        seconds(time),
+        escape_line(note)
+    )
 }

@@ -1,0 +1,129 @@
+//! What a run makes of boards that get no further than their start. They are played by this test, on loopback.
+#![allow(missing_docs, clippy::unwrap_used, clippy::panic)]
+
+use mcp_hil_harness::board::console::Console;
+use mcp_hil_harness::discover;
+use mcp_hil_harness::report::{Played, Verdict};
+use mcp_hil_harness::run::{Clues, Dut, Firmware, Machine, Options, Stages, Started, Trouble, run};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// A board, or why it can't be had.
+struct Board(Result<Prints, &'static str>);
+
+/// What is on its console, from the start.
+#[derive(Clone, Copy, Debug)]
+struct Prints {
+    lines: &'static [&'static str],
+    /// It ends after that.
+    ends: bool,
+}
+
+impl Console for Prints {
+    fn since(&self, _: Instant) -> Vec<String> {
+        self.lines.iter().map(|line| (*line).to_owned()).collect()
+    }
+
+    fn ended(&self) -> bool {
+        self.ends
+    }
+}
+
+impl Dut for Board {
+    fn name(&self) -> &str {
+        "desk"
+    }
+
+    async fn start(&mut self, _: &Firmware, _: &Stages<'_>) -> Result<Started, Trouble> {
+        Ok(Started {
+            at: Instant::now(),
+            console: Arc::new(self.0.map_err(|reason| Trouble::Bench(reason.into()))?),
+            clues: Clues::default(),
+        })
+    }
+}
+
+/// Runs a firmware on a board that comes to nothing: the one result that there is.
+async fn result_of(board: Result<Prints, &'static str>) -> Played {
+    let firmware = Firmware {
+        file: "firmware.elf".into(),
+        build_id: None,
+        machine: Machine::Virt,
+    };
+    let options = Options {
+        // a hundredth: nobody is there to be waited for
+        deadline_factor: 0.01,
+        search: discover::Options {
+            interfaces: vec!["lo".to_owned()],
+            // nobody else's
+            service: "_mcp-hil-run._tcp".to_owned(),
+        },
+        ..Options::default()
+    };
+    let report = run(&mut [Board(board)], &firmware, &[], &options, |_| ()).await;
+    let [played] = <[Played; 1]>::try_from(report.results).unwrap();
+    assert_eq!(
+        (played.id.as_str(), played.board.as_deref()),
+        ("run", Some("desk"))
+    );
+    played
+}
+
+async fn prints(lines: &'static [&'static str]) -> Verdict {
+    result_of(Ok(Prints { lines, ends: false })).await.verdict
+}
+
+#[tokio::test]
+async fn a_board_that_can_t_be_had_is_the_bench_s_matter() {
+    let Verdict::Infrastructure(reason) = result_of(Err("no such port")).await.verdict else {
+        panic!("it was judged");
+    };
+    assert_eq!(reason, "no such port");
+}
+
+#[tokio::test]
+async fn a_board_without_an_address_is_the_network_s_matter() {
+    let verdict = prints(&[
+        "mcp-device boot stage=reset reason=power-on",
+        "mcp-device boot stage=mac mac=02:00:5e:00:53:01",
+    ]);
+    let Verdict::Infrastructure(reason) = verdict.await else {
+        panic!("it was judged");
+    };
+    assert!(
+        reason.starts_with("no network: the board 02:00:5e:00:53:01 "),
+        "{reason}"
+    );
+}
+
+#[tokio::test]
+async fn a_firmware_that_ends_has_failed_with_its_console() {
+    let lines = &["mcp-device panic at src/main.rs:1:1: no"];
+    let Verdict::Fail(failure) = result_of(Ok(Prints { lines, ends: true })).await.verdict else {
+        panic!("it did not fail");
+    };
+    assert!(failure.reason.starts_with("ended: "), "{}", failure.reason);
+    assert_eq!(failure.console, lines);
+}
+
+#[tokio::test]
+async fn a_firmware_that_says_nothing_has_failed() {
+    let Verdict::Fail(failure) = prints(&["hello"]).await else {
+        panic!("it did not fail");
+    };
+    assert!(failure.reason.starts_with("not booted: "), "{}", failure.reason);
+}
+
+#[tokio::test]
+async fn a_firmware_that_serves_and_is_not_announced_has_failed() {
+    let verdict = prints(&[
+        "mcp-device boot stage=mac mac=02:00:5e:00:53:01",
+        "mcp-device boot stage=address ip=127.0.0.1",
+        "mcp-device boot stage=serving url=http://127.0.0.1:9/mcp",
+    ]);
+    let Verdict::Fail(failure) = verdict.await else {
+        panic!("it did not fail");
+    };
+    let expected = "not announced: the board (02:00:5e:00:53:01, 127.0.0.1) ";
+    assert!(failure.reason.starts_with(expected), "{}", failure.reason);
+}
