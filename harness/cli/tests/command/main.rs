@@ -6,6 +6,7 @@ mod run;
 mod server;
 
 mod exit_codes;
+mod firmware;
 mod limits;
 mod media_type;
 mod polling;
