@@ -35,11 +35,10 @@ fn elf(entry: u32, code: &[u32]) -> (tempfile::TempDir, String) {
     let length = u32::try_from(code.len() * 4).unwrap();
     let mut file = b"\x7fELF\x01\x01\x01".to_vec();
     file.resize(16, 0);
-    let half = |file: &mut Vec<u8>, value: u16| file.extend(value.to_le_bytes());
-    half(&mut file, 2); // ET_EXEC
-    half(&mut file, 243); // EM_RISCV
+    let (executable, risc_v) = (2_u16, 243_u16);
+    file.extend([executable, risc_v].map(u16::to_le_bytes).concat());
     file.extend([1, entry, HEAD, 0, 0].map(u32::to_le_bytes).concat());
-    [52, 32, 1, 40, 0, 0].map(|value| half(&mut file, value));
+    file.extend([52_u16, 32, 1, 40, 0, 0].map(u16::to_le_bytes).concat());
     let load = [1, offset, entry, entry, length, length, 7, 4];
     file.extend(load.map(u32::to_le_bytes).concat());
     file.extend(code.iter().flat_map(|word| word.to_le_bytes()));
@@ -66,7 +65,16 @@ mod on_boards {
     fn a_firmware_is_run_on_two_boards_each_with_its_logs() {
         let logs = tempfile::tempdir().unwrap();
         let folder = logs.path().to_str().unwrap();
-        let ran = run(&["run", &firmware(), "--boards", "2", "--filter", "/uptime", "--logs", folder]);
+        let ran = run(&[
+            "run",
+            &firmware(),
+            "--boards",
+            "2",
+            "--filter",
+            "/uptime",
+            "--logs",
+            folder,
+        ]);
         ran.ended(0, "4 passed, 0 failed, 0 skipped");
         for (board, mac) in [("board-0", "0d250a"), ("board-1", "0d250b")] {
             for stage in ["start", "boot", "find", "replay"] {
@@ -95,7 +103,17 @@ mod on_boards {
     fn one_for_a_firmware_that_comes_to_nothing() {
         // j .
         let nothing = elf(0x8000_0000, &[0x0000_006f]);
-        run(&["run", &nothing.1, "--filter", "/uptime", "--deadline-factor", "0.05"])
-            .ended(1, "not booted: the board told neither on its console nor over mDNS within 1.5 s");
+        run(&[
+            "run",
+            &nothing.1,
+            "--filter",
+            "/uptime",
+            "--deadline-factor",
+            "0.05",
+        ])
+        .ended(
+            1,
+            "not booted: the board told neither on its console nor over mDNS within 1.5 s",
+        );
     }
 }

@@ -256,11 +256,8 @@ impl<F: Fn(Event<'_>)> Way<'_, F> {
         if started.console.ended() {
             return Err(ended(started));
         }
-        let again = started.console.since(begun).into_iter();
-        match again
-            .filter(|line| parse(line).is_some_and(|(stage, _)| stage == "reset"))
-            .last()
-        {
+        let mut again = started.console.since(begun).into_iter();
+        match again.rfind(|line| parse(line).is_some_and(|(stage, _)| stage == "reset")) {
             Some(line) => Err(Trouble::Rebooted { line }),
             None => Ok(()),
         }
@@ -287,11 +284,11 @@ async fn boot(
         if is_announced(&seen.borrow()) {
             return Ok((clues, "announced".to_owned()));
         }
-        let after = started.at.elapsed();
         if started.console.ended() {
             return Err(ended(started));
         }
-        if after >= limit {
+        if started.at.elapsed() >= limit {
+            let after = limit;
             return Err(match boot.mac {
                 Some(mac) if boot.address.is_none() => Trouble::NoNetwork { mac, after },
                 _ => Trouble::Silent {
@@ -328,6 +325,9 @@ fn ended(started: &Started) -> Trouble {
 }
 
 fn tail(lines: &[String]) -> String {
+    if lines.is_empty() {
+        return "(nothing was printed)".to_owned();
+    }
     lines[lines.len().saturating_sub(TAIL)..].join("\n")
 }
 
@@ -379,6 +379,8 @@ async fn find(
 /// What kept a board from its transcripts, as a result that every report can show.
 fn trouble_as_result(board: &str, trouble: &Trouble, console: Vec<String>, time: Duration) -> Played {
     let reason = trouble.to_string();
+    let has_console = matches!(trouble, Trouble::Ended { .. } | Trouble::Silent { .. });
+    let console = if has_console { Vec::new() } else { console };
     let verdict = if trouble.is_firmwares() {
         Verdict::Fail(Box::new(Failure {
             console,
