@@ -205,3 +205,7 @@ pub(super) fn next(inbox: &Receiver<Order>) -> Result<Option<Order>, mpsc::RecvE
         Err(mpsc::TryRecvError::Disconnected) => Err(mpsc::RecvError),
     }
 }
+
+#[cfg(test)]
+#[path = "board_tests.rs"]
+mod tests;

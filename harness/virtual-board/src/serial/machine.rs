@@ -364,15 +364,27 @@ impl Machine {
                     .child
                     .wait()
                     .map_err(Error::io("wait for the board's program"))?;
-                match self.kind.ended(status) {
-                    Some(cause) => self.reset(Mode::Run, cause),
-                    None => {
-                        self.enter(State::Off);
-                        Ok(())
+                self.enter(match self.kind.ended(status) {
+                    Some((cause, after)) => State::Again {
+                        at: Instant::now() + after,
+                        cause,
+                    },
+                    None => State::Off,
+                });
+                Ok(())
+            }
+            Ok(length) => {
+                let before = self.begun();
+                for line in buffer[..length].split_inclusive(|byte| *byte == b'\n') {
+                    self.say(line)?;
+                    self.begin_fault(Instant::now())?;
+                    // What a board does not live to say after that line is not heard.
+                    if self.begun() != before {
+                        break;
                     }
                 }
+                Ok(())
             }
-            Ok(length) => self.say(&buffer[..length]),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(()),
             Err(error) => Err(Error::io("read what the board's program prints")(error)),
         }
@@ -411,6 +423,10 @@ impl Machine {
                 .iter_mut()
                 .for_each(|byte| *byte = byte.rotate_left(3) ^ 0x5a);
         }
+    }
+
+    fn begun(&self) -> bool {
+        self.fault.as_ref().is_some_and(|pending| pending.begun)
     }
 
     fn has_begun(&self, fault: Fault) -> bool {

@@ -23,8 +23,8 @@ pub(super) trait Kind: Send {
     /// How many blocks of data for the flash it has taken since the last reset.
     fn blocks(&self) -> usize;
 
-    /// Why the chip resets when its guest has ended so; none when it stays off.
-    fn ended(&self, status: ExitStatus) -> Option<Cause>;
+    /// Why the chip resets when its guest has ended so, and how much later; none when it stays off.
+    fn ended(&self, status: ExitStatus) -> Option<(Cause, Duration)>;
 
     /// The file with the flash's content.
     fn flash(&self) -> &Path;

@@ -20,7 +20,7 @@ use crate::serial::{Cause, Mode, program};
 const MEMORY: std::ops::Range<u32> = 0x8000_0000..0x8080_0000;
 /// Where the firmware expects its configuration sector.
 const CONFIGURATION: u32 = 0x8020_0000;
-/// Between two attempts of a program that does not fit.
+/// Between two attempts of a program that does not fit, or that panics.
 const AGAIN: Duration = Duration::from_millis(500);
 
 pub(in crate::serial) struct Virt {
@@ -147,9 +147,9 @@ impl Kind for Virt {
         self.loader.as_ref().map_or(0, Loader::blocks)
     }
 
-    fn ended(&self, status: ExitStatus) -> Option<Cause> {
+    fn ended(&self, status: ExitStatus) -> Option<(Cause, Duration)> {
         // The firmware ends QEMU with 0 when it was told to shut down, and with 1 when it panicked.
-        (status.code() == Some(1)).then_some(Cause::Processor)
+        (status.code() == Some(1)).then_some((Cause::Processor, AGAIN))
     }
 
     fn flash(&self) -> &Path {
