@@ -5,6 +5,8 @@ use clap::{Parser, Subcommand, ValueEnum};
 use mcp_hil_harness::discover::SERVICE;
 use mcp_hil_harness::revision::Revision;
 use mcp_hil_harness::target::Endpoint;
+#[cfg(target_os = "linux")]
+use mcp_hil_virtual_board::plan::MAX_BOARDS;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -65,6 +67,10 @@ pub(crate) struct Replay {
     #[cfg(target_os = "linux")]
     #[arg(long, value_name = "N", default_value = "0")]
     pub seed: u64,
+    /// Capture all frames of virtual boards, as pcapng
+    #[cfg(target_os = "linux")]
+    #[arg(long, value_name = "FILE")]
+    pub pcap: Option<PathBuf>,
     /// Write everything as JSON, - for standard output
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
@@ -128,6 +134,7 @@ pub(crate) struct Requirements {
 }
 
 #[derive(Debug, Parser)]
+#[command(after_help = exit::REFERENCE)]
 pub(crate) struct Reference {
     /// Port on 127.0.0.1; 0 takes a free one
     #[arg(long, default_value = "0")]
@@ -142,9 +149,10 @@ pub(crate) struct Reference {
 
 #[cfg(target_os = "linux")]
 #[derive(Debug, Parser)]
+#[command(after_help = exit::VIRTUAL)]
 pub(crate) struct Virtual {
     /// How many boards
-    #[arg(long, value_name = "N", default_value = "1")]
+    #[arg(long, value_name = "N", default_value = "1", value_parser = boards)]
     pub boards: usize,
     /// Firmware of all boards, an ELF file; without it it is built from the checkout
     #[arg(long, value_name = "FILE")]
@@ -179,7 +187,7 @@ pub(crate) struct Virtual {
 }
 
 #[derive(Debug, Parser)]
-#[command(after_help = exit::TABLE)]
+#[command(after_help = exit::DISCOVER)]
 pub(crate) struct Discover {
     /// End as soon as this many boards are found; with fewer, end with code 3
     #[arg(long, value_name = "N")]
@@ -209,6 +217,15 @@ pub(crate) enum Color {
     Always,
     /// Never
     Never,
+}
+
+#[cfg(target_os = "linux")]
+fn boards(text: &str) -> Result<usize, String> {
+    let boards = text
+        .parse()
+        .ok()
+        .filter(|boards| (1..=MAX_BOARDS).contains(boards));
+    boards.ok_or_else(|| format!("give a number of boards from 1 to {MAX_BOARDS}"))
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {

@@ -5,9 +5,9 @@ use crate::exit::Exit;
 use crate::output::{self, Sink};
 use crate::targets::{self, OpenError, Options};
 use mcp_hil_harness::replay::{CONTRACT, replay};
-use mcp_hil_harness::report::{self, Played, Report};
+use mcp_hil_harness::report::{self, NOT_PLAYED, Played, Report, Verdict};
 use mcp_hil_harness::transcript::{self, Transcript};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
 pub async fn run(args: Replay) -> Exit {
@@ -50,6 +50,8 @@ pub async fn run(args: Replay) -> Exit {
         impair: args.impair,
         #[cfg(target_os = "linux")]
         seed: args.seed,
+        #[cfg(target_os = "linux")]
+        pcap: args.pcap,
     };
     let mut open = match targets::open(&args.target, &options).await {
         Ok(open) => open,
@@ -62,7 +64,17 @@ pub async fn run(args: Replay) -> Exit {
         }
     }
     let style = output::style(args.color, to_stderr);
+    let mut unplayed: HashMap<Option<String>, String> = HashMap::new();
     let told = |played: &Played| {
+        // what keeps a target from all the rest is told once; the summary counts, and --json has every one
+        if let Some(reason) = for_the_rest(&played.verdict)
+            && unplayed
+                .insert(played.board.clone(), reason.to_owned())
+                .as_deref()
+                == Some(reason)
+        {
+            return;
+        }
         output::print(to_stderr, &report::line(played, style));
         if args.verbose {
             for (step, exchange) in &played.exchanges {
@@ -93,6 +105,15 @@ pub async fn run(args: Replay) -> Exit {
         }
     }
     exit(&report)
+}
+
+/// The reason why a transcript was not played, where it holds for all that follow.
+fn for_the_rest(verdict: &Verdict) -> Option<&str> {
+    match verdict {
+        Verdict::Infrastructure(reason) => Some(reason),
+        Verdict::Skip(reason) if reason.starts_with(NOT_PLAYED) => Some(reason),
+        _ => None,
+    }
 }
 
 /// Whether two paths lead to one regular file.

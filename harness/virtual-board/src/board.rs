@@ -14,6 +14,7 @@ use mcp_hil_harness::board::build_id;
 
 use crate::Error;
 use crate::console::{BootStage, Console, Content, NotSeen};
+use crate::firmware;
 use crate::machine::{self, Wire};
 use crate::plan::{Mac, board_address, mac_of};
 use crate::relay::Relay;
@@ -63,6 +64,7 @@ impl Board {
         relay: &Arc<Relay>,
     ) -> Result<Self, Error> {
         machine::require_qemu()?;
+        firmware::check(elf)?;
         let build_id = build_id::of(elf).map_err(|reason| Error::Firmware {
             path: elf.to_owned(),
             reason,

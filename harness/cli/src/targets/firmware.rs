@@ -5,8 +5,13 @@ use crate::output;
 use mcp_hil_harness::board::firmware::Source;
 use std::path::{Path, PathBuf};
 
-/// The file that was named, or that of the checkout around the current folder, built.
-pub async fn find(named: Option<&Path>, source: &Source) -> Result<PathBuf, OpenError> {
+/// The file that was named, or that of the checkout around the current folder, built. `ready` says before a build, which
+/// takes minutes, whether the board could then be had.
+pub async fn find(
+    named: Option<&Path>,
+    source: &Source,
+    ready: impl FnOnce() -> Result<(), OpenError>,
+) -> Result<PathBuf, OpenError> {
     if let Some(file) = named {
         return match file.is_file() {
             true => Ok(file.to_owned()),
@@ -31,6 +36,7 @@ pub async fn find(named: Option<&Path>, source: &Source) -> Result<PathBuf, Open
             here.display()
         ))
     })?;
+    ready()?;
     output::print(true, &format!("building {}\n", folder.display()));
     // under `cargo run` this is the very cargo that runs
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());

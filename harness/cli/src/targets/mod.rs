@@ -1,6 +1,6 @@
 //! The kinds of target that a command line can name. A new kind is a file here and a line in [`KINDS`].
 
-pub(crate) mod firmware;
+mod firmware;
 mod http;
 mod mdns;
 mod native;
@@ -11,7 +11,7 @@ mod virtual_;
 
 pub use reference::ReferenceServer;
 #[cfg(target_os = "linux")]
-pub use virtual_::{BOOT_LIMIT, Up, VirtualBoards, stretch};
+pub use virtual_::{BOOT_LIMIT, Up, VirtualBoards, firmware as virtual_firmware, stretch};
 
 use mcp_hil_harness::replay::Subject;
 use std::any::Any;
@@ -54,6 +54,9 @@ pub struct Options {
     /// Repeats the chances of that.
     #[cfg(target_os = "linux")]
     pub seed: u64,
+    /// Where their frames are captured.
+    #[cfg(target_os = "linux")]
+    pub pcap: Option<PathBuf>,
 }
 
 /// A target that is up.
@@ -90,8 +93,15 @@ pub enum OpenError {
 /// [`OpenError`].
 pub async fn open(name: &str, options: &Options) -> Result<Open, OpenError> {
     #[cfg(target_os = "linux")]
-    if options.impair.is_some() && !name.starts_with("virtual") {
-        return Err(OpenError::Usage("--impair is for virtual boards".to_owned()));
+    if !name.starts_with("virtual") {
+        for (given, option) in [
+            (options.impair.is_some(), "--impair"),
+            (options.pcap.is_some(), "--pcap"),
+        ] {
+            if given {
+                return Err(OpenError::Usage(format!("{option} is for virtual boards")));
+            }
+        }
     }
     match KINDS.iter().find_map(|kind| (kind.open)(name, options)) {
         Some(opening) => opening.await,
