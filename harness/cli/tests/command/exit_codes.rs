@@ -4,6 +4,8 @@ use crate::run::{File, command, finish, ping, run};
 use crate::server::{mcp, pong, request, serve};
 use serde_json::json;
 use std::io::{BufReader, Write as _};
+#[cfg(target_os = "linux")]
+use std::process::{Command, Stdio};
 
 #[test]
 fn zero_when_everything_passes() {
@@ -160,8 +162,11 @@ fn two_for_virtual_boards_that_can_t_be() {
 #[test]
 fn three_before_a_build_where_boards_can_t_be() {
     for arguments in [&["virtual"][..], &["replay", "virtual"]] {
-        let child = command(arguments).env("PATH", "/no/such/folder").spawn().unwrap();
-        let ran = finish(child);
+        // not by `env`, which would not be found there
+        let mut command = Command::new(env!("CARGO_BIN_EXE_mcp-hil"));
+        command.args(arguments).env("PATH", "/no/such/folder");
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let ran = finish(command.spawn().unwrap());
         ran.ended(3, "qemu-system-riscv32 is not on PATH");
         assert!(!ran.stderr.contains("building"), "{}", ran.stderr);
     }
