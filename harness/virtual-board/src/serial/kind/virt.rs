@@ -18,8 +18,6 @@ use crate::serial::{Cause, Mode, program};
 
 /// The machine's memory.
 const MEMORY: std::ops::Range<u32> = 0x8000_0000..0x8080_0000;
-/// Where the firmware expects its configuration sector.
-const CONFIGURATION: u32 = 0x8020_0000;
 /// Between two attempts of a program that does not fit, or that panics.
 const AGAIN: Duration = Duration::from_millis(500);
 
@@ -83,7 +81,7 @@ impl Virt {
             segments.push((*address, data));
         }
         if let Some(configuration) = &program.configuration {
-            segments.push((CONFIGURATION, configuration));
+            segments.push((machine::CONFIGURATION, configuration));
         }
         let path = &self.program;
         fs::write(path, program::elf(program.entry, &segments))
