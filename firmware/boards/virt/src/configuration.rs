@@ -11,7 +11,7 @@ unsafe extern "C" {
 /// What lies there; nothing where RAM is as it was at power-on.
 pub fn read() -> Sector<'static> {
     // SAFETY: the linker script keeps this memory for the sector alone, and nothing writes there.
-    let sector = unsafe { &*(&raw const CONFIGURATION) };
+    let sector = unsafe { &CONFIGURATION };
     if sector.starts_with(&[0; 4]) {
         return Err(ConfigurationError::Missing);
     }
