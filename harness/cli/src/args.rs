@@ -178,6 +178,14 @@ pub(crate) struct Virtual {
     /// Have boards with a serial port go into download mode when a flashing tool calls
     #[arg(long, requires = "serial")]
     pub auto_download: bool,
+    /// An emulator of the ESP32-C3 behind the serial ports, as qemu=PATH or esp-emu=PATH, for firmware of that chip
+    #[arg(
+        long,
+        value_name = "WHICH",
+        requires = "serial",
+        env = "MCP_HIL_CHIP_EMULATOR"
+    )]
+    pub chip: Option<mcp_hil_virtual_board::serial::kind::Emulator>,
     /// What boards with a serial port do wrong, as NAME or NAME@MOMENT; a wrong name lists all
     #[arg(long, value_name = "NAME", requires = "serial")]
     pub fault: Option<mcp_hil_virtual_board::serial::fault::Planned>,

@@ -6,6 +6,7 @@ use crate::output::print;
 use crate::targets::{BOOT_LIMIT, OpenError, Up, VirtualBoards, virtual_firmware};
 use mcp_hil_virtual_board::plan::format_mac;
 use mcp_hil_virtual_board::serial::board::Options as SerialOptions;
+use mcp_hil_virtual_board::serial::kind::Choice;
 use mcp_hil_virtual_board::{BoardOptions, Error, Options, SerialBoard, VirtualNetwork};
 use std::path::Path;
 use std::time::Duration;
@@ -64,6 +65,7 @@ fn serial(args: &Virtual, folder: &Path) -> Result<Exit, Error> {
                 folder: folder.join(format!("board-{number}")),
                 auto_download: args.auto_download,
                 fault: args.fault.clone(),
+                kind: args.chip.clone().map_or(Choice::Virt, Choice::Chip),
             },
         )?;
         let (mac, port, url) = (format_mac(board.mac()), board.link(), network.relay_url(number)?);

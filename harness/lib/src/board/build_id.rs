@@ -22,7 +22,9 @@ pub fn of(file: &Path) -> Result<Option<String>, String> {
 
 /// The id of a firmware that goes into a flash image, which has no place for notes: it lies at this symbol.
 fn among_constants<'a>(elf: &object::File<'a>) -> Option<&'a [u8]> {
-    let symbol = elf.symbols().find(|symbol| symbol.name() == Ok("_build_id_note"))?;
+    let symbol = elf
+        .symbols()
+        .find(|symbol| symbol.name() == Ok("_build_id_note"))?;
     let length = NOTE.len() + SHA1;
     let note = elf
         .sections()

@@ -7,6 +7,7 @@ use std::time::Instant;
 use super::*;
 use crate::serial::fault::{Fault, Moment};
 use crate::serial::image::tests::image;
+use crate::serial::kind::{Emulator, Flavour};
 use crate::serial::packet::{self, command};
 use crate::serial::partitions::tests::table;
 use crate::serial::slip;
@@ -487,4 +488,96 @@ fn firmware_of_another_board_is_refused_in_words() {
     host.write(APP, &app);
     board.reset(Mode::Run).unwrap();
     host.until("boot: segment at 0x3c000020 is not in this board's memory, 0x80000000 to 0x80800000");
+}
+
+/// A program in the place of an emulator.
+fn emulator(folder: &Path, script: &str) -> PathBuf {
+    use std::os::unix::fs::PermissionsExt;
+    let path = folder.join("emulator");
+    fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    path
+}
+
+fn chip(flavour: Flavour, folder: &Path, script: &str) -> Result<SerialBoard, Error> {
+    let program = emulator(folder, script);
+    let kind = Choice::Chip(Emulator { flavour, program });
+    SerialBoard::alone(
+        MAC,
+        &Options {
+            kind,
+            ..Options::new(folder)
+        },
+    )
+}
+
+#[test]
+fn an_emulator_of_the_chip_has_the_line_and_is_restarted_with_its_strap() {
+    let folder = tempfile::tempdir().unwrap();
+    let board = chip(Flavour::Qemu, folder.path(), r#"echo "run with $*"; exec cat"#).unwrap();
+    let mut host = Host::at(&board);
+    board.reset(Mode::Run).unwrap();
+    assert!(!host.until("\n").contains("strap_mode"));
+    host.line.write_all(b"ping\n").unwrap();
+    host.until("ping\n");
+    board.reset(Mode::Download).unwrap();
+    host.until("strap_mode,value=0x02");
+    assert_eq!(fs::metadata(board.flash()).unwrap().len(), 4 << 20);
+}
+
+#[test]
+fn an_emulator_may_have_its_uart_on_tcp() {
+    let folder = tempfile::tempdir().unwrap();
+    let arguments = folder.path().join("arguments");
+    let script = format!(
+        "echo \"$*\" >'{}.new'; mv '{0}.new' '{0}'; exec sleep 60",
+        arguments.display()
+    );
+    let server = thread::spawn(move || {
+        let deadline = Instant::now() + LIMIT;
+        let line = loop {
+            match fs::read_to_string(&arguments) {
+                Ok(line) => break line,
+                Err(_) => assert!(Instant::now() < deadline, "the emulator did not start"),
+            }
+            thread::sleep(Duration::from_millis(5));
+        };
+        let address = line
+            .split_whitespace()
+            .skip_while(|word| *word != "--uart-tcp")
+            .nth(1)
+            .unwrap();
+        let listener = std::net::TcpListener::bind(address).unwrap();
+        listener.accept().unwrap().0
+    });
+    let board = chip(Flavour::EspEmu, folder.path(), &script).unwrap();
+    let mut uart = server.join().unwrap();
+    let mut host = Host::at(&board);
+    uart.write_all(b"from the chip").unwrap();
+    host.until("from the chip");
+    host.line.write_all(b"to").unwrap();
+    let mut read = [0; 2];
+    uart.read_exact(&mut read).unwrap();
+    assert_eq!(&read, b"to");
+    assert!(board.endpoint().is_some_and(|at| at.ip().is_loopback()));
+}
+
+#[test]
+fn an_emulator_that_is_not_there_or_ends_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let kind = Choice::Chip("qemu=/no/such/program".parse().unwrap());
+    let options = Options {
+        kind,
+        ..Options::new(folder.path())
+    };
+    let error = SerialBoard::alone(MAC, &options).err().unwrap().to_string();
+    assert!(error.starts_with("/no/such/program "), "{error}");
+    let error = chip(Flavour::EspEmu, folder.path(), "exit 3")
+        .err()
+        .unwrap()
+        .to_string();
+    assert!(
+        error.contains("reach the UART") && error.contains("exit status: 3"),
+        "{error}"
+    );
 }

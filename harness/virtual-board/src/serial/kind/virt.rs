@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 use std::time::Duration;
 
-use super::{Kind, Next, Then};
+use super::{Kind, Line, Next, Then};
 use crate::Error;
 use crate::machine::{self, Wire};
 use crate::plan::Mac;
@@ -116,7 +116,7 @@ impl Kind for Virt {
             }
             boot::Then::Again { cause, after } => Then::Again { cause, after },
             boot::Then::Run(program) => match self.guest(&program, fault)? {
-                Ok(command) => Then::Guest(command),
+                Ok(command) => Then::Guest(Box::new(command), Line::Streams),
                 Err(reason) => {
                     text.push_str(&format!("{reason}\r\n"));
                     Then::Again {
