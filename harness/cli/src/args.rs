@@ -5,6 +5,8 @@ use clap::{Parser, Subcommand, ValueEnum};
 use mcp_hil_harness::discover::SERVICE;
 use mcp_hil_harness::revision::Revision;
 use mcp_hil_harness::target::Endpoint;
+#[cfg(target_os = "linux")]
+use mcp_hil_virtual_board::plan::MAX_BOARDS;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -56,6 +58,10 @@ pub(crate) struct Replay {
     #[cfg(target_os = "linux")]
     #[arg(long, value_name = "N", default_value = "0")]
     pub seed: u64,
+    /// Capture all frames of virtual boards, as pcapng
+    #[cfg(target_os = "linux")]
+    #[arg(long, value_name = "FILE")]
+    pub pcap: Option<PathBuf>,
     #[command(flatten)]
     pub playing: Playing,
 }
@@ -157,6 +163,7 @@ pub(crate) struct Requirements {
 }
 
 #[derive(Debug, Parser)]
+#[command(after_help = exit::REFERENCE)]
 pub(crate) struct Reference {
     /// Port on 127.0.0.1; 0 takes a free one
     #[arg(long, default_value = "0")]
@@ -171,9 +178,10 @@ pub(crate) struct Reference {
 
 #[cfg(target_os = "linux")]
 #[derive(Debug, Parser)]
+#[command(after_help = exit::VIRTUAL)]
 pub(crate) struct Virtual {
     /// How many boards
-    #[arg(long, value_name = "N", default_value = "1")]
+    #[arg(long, value_name = "N", default_value = "1", value_parser = boards)]
     pub boards: usize,
     /// Firmware of all boards, an ELF file; without it it is built from the checkout
     #[arg(long, value_name = "FILE")]
@@ -199,6 +207,14 @@ pub(crate) struct Virtual {
     /// Have boards with a serial port go into download mode when a flashing tool calls
     #[arg(long, requires = "serial")]
     pub auto_download: bool,
+    /// An emulator of the ESP32-C3 behind the serial ports, as qemu=PATH or esp-emu=PATH, for firmware of that chip
+    #[arg(
+        long,
+        value_name = "WHICH",
+        requires = "serial",
+        env = "MCP_HIL_CHIP_EMULATOR"
+    )]
+    pub chip: Option<mcp_hil_virtual_board::serial::kind::Emulator>,
     /// What boards with a serial port do wrong, as NAME or NAME@MOMENT; a wrong name lists all
     #[arg(long, value_name = "NAME", requires = "serial")]
     pub fault: Option<mcp_hil_virtual_board::serial::fault::Planned>,
@@ -208,7 +224,7 @@ pub(crate) struct Virtual {
 }
 
 #[derive(Debug, Parser)]
-#[command(after_help = exit::TABLE)]
+#[command(after_help = exit::DISCOVER)]
 pub(crate) struct Discover {
     /// End as soon as this many boards are found; with fewer, end with code 3
     #[arg(long, value_name = "N")]
@@ -240,6 +256,15 @@ pub(crate) enum Color {
     Never,
 }
 
+#[cfg(target_os = "linux")]
+fn boards(text: &str) -> Result<usize, String> {
+    let boards = text
+        .parse()
+        .ok()
+        .filter(|boards| (1..=MAX_BOARDS).contains(boards));
+    boards.ok_or_else(|| format!("give a number of boards from 1 to {MAX_BOARDS}"))
+}
+
 fn seconds(text: &str) -> Result<Duration, String> {
     match text.parse::<f64>() {
         Ok(seconds) if (0.01..=3600.0).contains(&seconds) => Ok(Duration::from_secs_f64(seconds)),
@@ -252,15 +277,6 @@ fn graded(text: &str) -> Result<Revision, String> {
         .ok()
         .filter(|revision| mcp_hil_conformance::run::GRADED.contains(revision))
         .ok_or_else(|| "give 2025-11-25 or 2026-07-28".to_owned())
-}
-
-#[cfg(target_os = "linux")]
-fn boards(text: &str) -> Result<usize, String> {
-    use mcp_hil_virtual_board::plan::MAX_BOARDS;
-    match text.parse() {
-        Ok(count) if (1..=MAX_BOARDS).contains(&count) => Ok(count),
-        _ => Err(format!("give a number of boards from 1 to {MAX_BOARDS}")),
-    }
 }
 
 fn factor(text: &str) -> Result<f64, String> {

@@ -24,13 +24,42 @@ pub enum Exit {
     Terminated = 143,
 }
 
-/// The exit codes for `--help`.
+/// The exit codes of `replay` for `--help`.
 pub const TABLE: &str = "Exit codes:
   0  everything that ran passed
   1  a transcript failed
   2  the command line or a transcript can't be used
   3  infrastructure: the target could not be started or reached
   4  nothing ran: no transcript was chosen, or all were skipped
+129  ended by SIGHUP
+130  ended by SIGINT, as by Ctrl-C
+143  ended by SIGTERM";
+
+/// Those of `discover`.
+pub const DISCOVER: &str = "Exit codes:
+  0  as many boards as --wait asks for, or one, were found and can be used
+  2  the command line can't be used
+  3  fewer boards, or no network to search on
+129  ended by SIGHUP
+130  ended by SIGINT, as by Ctrl-C
+143  ended by SIGTERM";
+
+/// Those of `virtual`.
+#[cfg(target_os = "linux")]
+pub const VIRTUAL: &str = "Exit codes:
+  0  the command that ran inside ended with 0, or all boards were shut down
+  1  the command that ran inside ended otherwise
+  2  the command line or the firmware can't be used
+  3  infrastructure: no network, no board, no capture
+129  ended by SIGHUP
+130  ended by SIGINT, as by Ctrl-C
+143  ended by SIGTERM";
+
+/// Those of `reference`.
+pub const REFERENCE: &str = "Exit codes:
+  0  standard input ended, with --stdio
+  2  the command line can't be used
+  3  infrastructure: the port can't be had
 129  ended by SIGHUP
 130  ended by SIGINT, as by Ctrl-C
 143  ended by SIGTERM";
@@ -53,6 +82,19 @@ impl From<Exit> for ExitCode {
 mod tests {
     use super::*;
 
+    fn codes(table: &str) -> Vec<u8> {
+        let code = |line: &str| line.trim().split(' ').next().unwrap_or_default().parse();
+        table.lines().skip(1).map(|line| code(line).unwrap()).collect()
+    }
+
+    #[test]
+    fn the_tables_have_the_codes_of_their_commands() {
+        assert_eq!(codes(DISCOVER), [0, 2, 3, 129, 130, 143]);
+        assert_eq!(codes(REFERENCE), [0, 2, 3, 129, 130, 143]);
+        #[cfg(target_os = "linux")]
+        assert_eq!(codes(VIRTUAL), [0, 1, 2, 3, 129, 130, 143]);
+    }
+
     #[test]
     fn the_table_has_every_code() {
         let all = [
@@ -65,11 +107,6 @@ mod tests {
             Exit::Interrupted,
             Exit::Terminated,
         ];
-        let codes: Vec<_> = TABLE
-            .lines()
-            .skip(1)
-            .map(|line| line.trim().split(' ').next().unwrap_or_default())
-            .collect();
-        assert_eq!(codes, all.map(|exit| (exit as u8).to_string()));
+        assert_eq!(codes(TABLE), all.map(|exit| exit as u8));
     }
 }

@@ -5,9 +5,10 @@ use crate::exit::Exit;
 use crate::output::{self, Sink};
 use mcp_hil_harness::replay::CONTRACT;
 use mcp_hil_harness::report::style::Style;
-use mcp_hil_harness::report::{self, Played, Report};
+use mcp_hil_harness::report::{self, NOT_PLAYED, Played, Report, Verdict};
 use mcp_hil_harness::transcript::{self, Transcript};
-use std::collections::BTreeSet;
+use std::cell::RefCell;
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 /// Transcripts that were chosen, and outputs that are open.
@@ -19,6 +20,8 @@ pub struct Chosen {
     to_stderr: bool,
     style: Style,
     verbose: bool,
+    /// What keeps each board from all the rest, as far as it was told.
+    unplayed: RefCell<HashMap<Option<String>, String>>,
 }
 
 impl Chosen {
@@ -64,6 +67,7 @@ impl Chosen {
             to_stderr,
             style: output::style(args.color, to_stderr),
             verbose: args.verbose,
+            unplayed: RefCell::default(),
         })
     }
 
@@ -72,8 +76,17 @@ impl Chosen {
         output::print(self.to_stderr, text);
     }
 
-    /// Prints a result.
+    /// Prints a result. What keeps a board from all the rest is told once; the summary counts, and --json has every one.
     pub fn tell(&self, played: &Played) {
+        if let Some(reason) = for_the_rest(&played.verdict) {
+            let before = self
+                .unplayed
+                .borrow_mut()
+                .insert(played.board.clone(), reason.to_owned());
+            if before.as_deref() == Some(reason) {
+                return;
+            }
+        }
         self.print(&report::line(played, self.style));
         if self.verbose {
             for (step, exchange) in &played.exchanges {
@@ -101,6 +114,15 @@ impl Chosen {
             }
         }
         exit(report)
+    }
+}
+
+/// The reason why a transcript was not played, where it holds for all that follow.
+fn for_the_rest(verdict: &Verdict) -> Option<&str> {
+    match verdict {
+        Verdict::Infrastructure(reason) => Some(reason),
+        Verdict::Skip(reason) if reason.starts_with(NOT_PLAYED) => Some(reason),
+        _ => None,
     }
 }
 

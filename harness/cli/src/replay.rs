@@ -18,6 +18,8 @@ pub async fn run(args: Replay) -> Exit {
         impair: args.impair,
         #[cfg(target_os = "linux")]
         seed: args.seed,
+        #[cfg(target_os = "linux")]
+        pcap: args.pcap,
     };
     let mut open = match targets::open(&args.target, &options).await {
         Ok(open) => open,

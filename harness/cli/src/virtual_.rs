@@ -3,10 +3,10 @@
 use crate::args::Virtual;
 use crate::exit::Exit;
 use crate::output::print;
-use crate::targets::{BOOT_LIMIT, OpenError, Up, VirtualBoards, firmware};
-use mcp_hil_harness::board::firmware::VIRTUAL;
+use crate::targets::{BOOT_LIMIT, OpenError, Up, VirtualBoards, virtual_firmware};
 use mcp_hil_virtual_board::plan::format_mac;
 use mcp_hil_virtual_board::serial::board::Options as SerialOptions;
+use mcp_hil_virtual_board::serial::kind::Choice;
 use mcp_hil_virtual_board::{BoardOptions, Error, Options, SerialBoard, VirtualNetwork};
 use std::path::Path;
 use std::time::Duration;
@@ -16,10 +16,15 @@ const LOOK: Duration = Duration::from_millis(200);
 
 /// Must be called before the first thread is started.
 pub async fn run(args: &Virtual) -> Exit {
+    if let Some(folder) = &args.logs
+        && let Err(error) = std::fs::create_dir_all(folder)
+    {
+        return Exit::Usage.because(&format!("--logs {}: {error}", folder.display()));
+    }
     if let Some(folder) = &args.serial {
         return serial(args, folder).unwrap_or_else(|error| Exit::Infrastructure.because(&error.to_string()));
     }
-    let firmware = match firmware::find(args.firmware.as_deref(), &VIRTUAL).await {
+    let firmware = match virtual_firmware(args.firmware.as_deref()).await {
         Ok(firmware) => firmware,
         Err(OpenError::Usage(reason)) => return Exit::Usage.because(&reason),
         Err(OpenError::Infrastructure(reason)) => return Exit::Infrastructure.because(&reason),
@@ -60,6 +65,7 @@ fn serial(args: &Virtual, folder: &Path) -> Result<Exit, Error> {
                 folder: folder.join(format!("board-{number}")),
                 auto_download: args.auto_download,
                 fault: args.fault.clone(),
+                kind: args.chip.clone().map_or(Choice::Virt, Choice::Chip),
             },
         )?;
         let (mac, port, url) = (format_mac(board.mac()), board.link(), network.relay_url(number)?);

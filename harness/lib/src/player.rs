@@ -5,7 +5,7 @@ use crate::client::{Client, ClientError, Exchange, HttpWire, Limits, Wire};
 use crate::fault::{Fault, seconds};
 use crate::judge::{self, Asked, judge};
 use crate::prepare::{self, Prepared};
-use crate::report::{Failure, Played, Verdict};
+use crate::report::{Failure, NOT_PLAYED, Played, Verdict};
 use crate::revision::{Era, Revision};
 use crate::shape::Shapes;
 use crate::target::Target;
@@ -124,7 +124,7 @@ impl Player {
     async fn run(&mut self, transcript: &Transcript, exchanges: &mut Exchanges) -> Result<(), Stop> {
         if self.silent >= GIVE_UP {
             return Err(Stop::Skip(format!(
-                "not played: the target left the last {GIVE_UP} transcripts unanswered"
+                "{NOT_PLAYED}the target left the last {GIVE_UP} transcripts unanswered"
             )));
         }
         self.check_needs(transcript)?;

@@ -3,7 +3,7 @@
 use crate::board::console::Console;
 use crate::client::{self, Limits, Probe};
 use crate::player::{Known, Player};
-use crate::report::{Failure, Played, Report, Verdict};
+use crate::report::{Failure, NOT_PLAYED, Played, Report, Verdict};
 use crate::revision::Revision;
 use crate::target::Target;
 use crate::transcript::Transcript;
@@ -145,7 +145,7 @@ async fn replay_one(
                         exchanges: Vec::new(),
                         time,
                     });
-                    Verdict::Skip("not played: the probe failed".to_owned())
+                    Verdict::Skip(format!("{NOT_PLAYED}the probe failed"))
                 }
             };
             transcripts

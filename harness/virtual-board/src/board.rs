@@ -1,9 +1,10 @@
 //! A board: QEMU's riscv32 `virt` machine running a firmware, with its console.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Write};
 use std::net::Ipv4Addr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ExitStatus, Stdio};
 use std::sync::Arc;
@@ -14,6 +15,7 @@ use mcp_hil_harness::board::build_id;
 
 use crate::Error;
 use crate::console::{BootStage, Console, Content, NotSeen};
+use crate::firmware;
 use crate::machine::{self, Wire};
 use crate::plan::{Mac, board_address, mac_of};
 use crate::relay::Relay;
@@ -29,6 +31,8 @@ const KILL: Duration = Duration::from_secs(5);
 pub struct BoardOptions {
     /// Where the console is logged; the file is emptied first.
     pub log: Option<PathBuf>,
+    /// A file with its configuration sector (`fixtures/configuration`); none: the board goes by its defaults.
+    pub configuration: Option<PathBuf>,
     /// More arguments for QEMU.
     pub qemu_arguments: Vec<OsString>,
 }
@@ -63,6 +67,7 @@ impl Board {
         relay: &Arc<Relay>,
     ) -> Result<Self, Error> {
         machine::require_qemu()?;
+        firmware::check(elf)?;
         let build_id = build_id::of(elf).map_err(|reason| Error::Firmware {
             path: elf.to_owned(),
             reason,
@@ -75,6 +80,9 @@ impl Board {
             mac_of(board_address(number)),
             &[machine::RANDOM_NUMBERS],
         );
+        if let Some(file) = &options.configuration {
+            command.arg("-device").arg(loader(file));
+        }
         command.arg("-kernel").arg(elf).args(&options.qemu_arguments);
         // What QEMU itself complains about belongs between the lines of the board.
         let (output, written) = io::pipe().map_err(Error::io("make the console's pipe"))?;
@@ -240,6 +248,25 @@ impl Board {
             .map_err(Error::io(format!("kill board {}", self.number)))?;
         self.wait_for_exit(KILL).map(drop)
     }
+}
+
+/// The argument by which QEMU lays a file where the board looks for its configuration, at power-on and at each reset.
+fn loader(file: &Path) -> OsString {
+    let mut argument = OsString::from(format!(
+        "loader,addr={:#x},force-raw=on,file=",
+        machine::CONFIGURATION
+    ));
+    // a comma in a name is written twice
+    for (index, part) in file
+        .as_os_str()
+        .as_bytes()
+        .split(|byte| *byte == b',')
+        .enumerate()
+    {
+        argument.push(if index == 0 { "" } else { ",," });
+        argument.push(OsStr::from_bytes(part));
+    }
+    argument
 }
 
 impl Drop for Board {

@@ -15,6 +15,12 @@ use crate::plan::{HOST_ADDRESS, HOST_INTERFACE, PREFIX, mac_of};
 /// on a network that loses every tenth frame.
 const ARP_REQUESTS: &str = "12";
 
+/// Whether the TAP device is open to this user.
+pub fn check() -> Result<(), Error> {
+    let device = fs::File::options().read(true).write(true).open("/dev/net/tun");
+    device.map(drop).map_err(tap_error)
+}
+
 /// Opens the TAP interface of the namespace and configures it and loopback. Frames that the namespace's own
 /// programs send are read from it, without blocking.
 pub fn open() -> Result<SyncDevice, Error> {

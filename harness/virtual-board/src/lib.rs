@@ -23,6 +23,7 @@ pub mod console;
 pub mod dhcp;
 mod error;
 mod fabric;
+pub mod firmware;
 mod host;
 pub mod impairment;
 mod machine;

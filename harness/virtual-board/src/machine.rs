@@ -11,6 +11,8 @@ use crate::tether::{Tether, require};
 pub(crate) const QEMU: &str = "qemu-system-riscv32";
 /// The device without which the firmware does not start.
 pub(crate) const RANDOM_NUMBERS: &str = "virtio-rng-device";
+/// Where in memory the firmware looks for its configuration sector (`fixtures/configuration`).
+pub(crate) const CONFIGURATION: u32 = 0x8020_0000;
 
 /// The two UDP ports on the namespace's loopback between which a board's frames travel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,12 +3,14 @@
 
 use std::fs;
 use std::io;
+use std::process::Command;
 
 use nix::errno::Errno;
 use nix::sched::{CloneFlags, unshare};
 use nix::unistd::{Gid, Uid};
 
 use crate::Error;
+use crate::tether::require;
 
 /// Which kind of namespaces was entered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +37,31 @@ pub fn enter() -> Result<Entered, Error> {
         Err(Errno::EPERM) => enter_as_user(),
         Err(errno) => Err(refused("make a network namespace", errno.into(), &Limits::read())),
     }
+}
+
+/// Whether [`enter`] will be let in: a child process tries it.
+///
+/// # Errors
+/// [`Error::Namespace`], with what to change; [`Error::ProgramMissing`].
+pub fn check() -> Result<(), Error> {
+    require_unshare()?;
+    let limits = Limits::read();
+    let step = "make a user and network namespace";
+    let mut told = String::new();
+    for kind in [&["--net"][..], &["--user", "--map-root-user", "--net"]] {
+        let tried = Command::new("unshare").args(kind).args(["--", "true"]).output();
+        let tried = tried.map_err(Error::io("run unshare"))?;
+        if tried.status.success() {
+            return Ok(());
+        }
+        told = String::from_utf8_lossy(&tried.stderr).trim().to_owned();
+    }
+    Err(refused(step, io::Error::other(told), &limits))
+}
+
+/// Whether there is the program that makes namespaces for others.
+pub(crate) fn require_unshare() -> Result<(), Error> {
+    require("unshare", "install util-linux")
 }
 
 fn enter_as_user() -> Result<Entered, Error> {

@@ -11,13 +11,13 @@ use crate::capture::Capture;
 use crate::console::Console;
 use crate::fabric::{End, Fabric};
 use crate::impairment::Impairment;
-use crate::machine::Wire;
+use crate::machine::{self, Wire};
 use crate::namespace::{self, Entered};
 use crate::plan::{MAX_BOARDS, board_address, mac_of};
 use crate::relay::{self, Relay};
 use crate::serial::board::{Options as SerialOptions, Place, SerialBoard};
 use crate::switch::{Counters, PortId, Switch};
-use crate::tether::{Tether, require};
+use crate::tether::{Tether, require_setpriv};
 use crate::{Error, dhcp, host};
 
 /// TCP port of a board's MCP endpoint.
@@ -60,6 +60,17 @@ pub struct VirtualNetwork {
 }
 
 impl VirtualNetwork {
+    /// Looks whether this machine has all that a network and its boards need, so that nobody waits for a build in vain.
+    ///
+    /// # Errors
+    /// What is missing, with what to change.
+    pub fn prerequisites() -> Result<(), Error> {
+        machine::require_qemu()?;
+        require_setpriv()?;
+        namespace::check()?;
+        host::check()
+    }
+
     /// Moves this process into a new network and starts switch, DHCP server and relay there. To be called before
     /// the first thread is started; as root, or as a user who may make user namespaces and open `/dev/net/tun`.
     ///
@@ -197,7 +208,7 @@ impl VirtualNetwork {
     /// Runs a program inside, on this process's terminal, until it ends. Whatever it started ends with it, and with
     /// this process. The code is 127 when there is no such program.
     pub fn run_inside<A: AsRef<OsStr>>(&self, program: &OsStr, arguments: &[A]) -> Result<ExitStatus, Error> {
-        require("unshare", "install util-linux")?;
+        namespace::require_unshare()?;
         let mut command = Tether::command("unshare");
         command.args([
             "--pid",

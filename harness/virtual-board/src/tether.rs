@@ -25,7 +25,7 @@ pub struct Tether {
 impl Tether {
     /// Starts the thread. It ends with the last clone.
     pub fn start() -> Result<Self, Error> {
-        require("setpriv", "install util-linux")?;
+        require_setpriv()?;
         let (requests, inbox) = mpsc::channel::<Request>();
         thread::Builder::new()
             .name("tether".to_owned())
@@ -55,6 +55,11 @@ impl Tether {
         self.requests.send((command, answer)).map_err(|_| gone())?;
         started.recv().map_err(|_| gone())?
     }
+}
+
+/// Whether there is the program that ties children to this process.
+pub fn require_setpriv() -> Result<(), Error> {
+    require("setpriv", "install util-linux")
 }
 
 /// Looks for a program on PATH.

@@ -5,6 +5,7 @@
 mod board;
 #[path = "../../virt/src/build_id.rs"] // the same note, found by the same symbol
 mod build_id;
+mod console;
 mod flash;
 mod panic;
 mod reset;
@@ -16,24 +17,24 @@ use core::future::pending;
 
 use embassy_executor::Spawner;
 use embassy_futures::join::join;
-use embassy_net::{DhcpConfig, Runner, Stack, StackResources};
+use embassy_net::{Runner, Stack, StackResources};
 use embassy_time::{Duration, Timer};
 use esp_hal::clock::CpuClock;
 use esp_hal::efuse::{InterfaceMacAddress, interface_mac_address};
 use esp_hal::rng::Rng;
 use esp_hal::timer::timg::TimerGroup;
-use esp_println::println;
 use esp_radio::wifi::{Interface, WifiController};
 use mcp_device::{Board, Device};
 use mcp_device_net::boot::Stage;
 use mcp_device_net::http::{Hosts, Seat, Server, Shared};
 use mcp_device_net::mdns::{Config, Label, Txt};
-use mcp_hil_board_network::discovery;
 use mcp_hil_board_network::door::Door;
 use mcp_hil_board_network::listener::{self, Listener};
+use mcp_hil_board_network::{addressing, discovery};
+use mcp_hil_board_startup::address::Address;
 use mcp_hil_board_startup::configuration::{Configuration, Secret};
 use mcp_hil_board_startup::guard::Guarded;
-use mcp_hil_board_startup::stage::{Start, Unconfigured};
+use mcp_hil_board_startup::stage::{self, Unconfigured};
 use static_cell::{ConstStaticCell, StaticCell};
 
 use crate::board::{Esp32, Lamp, now};
@@ -54,7 +55,7 @@ const DHCP_RETRY: core::time::Duration = core::time::Duration::from_secs(2);
 /// RAM that the bootloader has left behind, all of it heap, bytes.
 const HEAP_RECLAIMED: usize = 64 * 1024;
 /// The rest of the heap, bytes.
-const HEAP_OWN: usize = 40 * 1024;
+const HEAP_OWN: usize = if cfg!(feature = "esp32c6") { 112 } else { 56 } * 1024;
 /// Between two lines of a board that can't start.
 const REMINDER: Duration = Duration::from_secs(30);
 const ONCE: &str = "each task is spawned once";
@@ -79,20 +80,19 @@ async fn main(spawner: Spawner) {
     esp_rtos::start(timers.timer0, chip.FROM_CPU_INTR0);
 
     let reason = reset::reason();
-    println!("{}", Stage::Reset { reason });
+    console!("{}", Stage::Reset { reason });
     let build_id = build_id::read(BUILD_ID.take());
-    println!("{}", Stage::Build { id: build_id });
+    console!("{}", Stage::Build { id: build_id });
     let mac = station_mac();
-    println!("{}", Stage::Mac { mac });
-    let start = Start::new(flash::read_configuration(SECTOR.take()).and_then(Configuration::parse));
-    println!("{start}");
-    let (network, configuration) = match start {
-        Start::Run(network, configuration) => (network, configuration),
-        Start::Wait(reason) => match wait(reason).await {},
+    console!("{}", Stage::Mac { mac });
+    let sector = flash::read_configuration(SECTOR.take()).and_then(Configuration::parse);
+    let (state, started) = stage::wireless(sector);
+    console!("{state}");
+    let (network, configuration) = match started {
+        Ok(configured) => configured,
+        Err(reason) => match wait(reason).await {},
     };
 
-    let controller = wifi::start(chip.WIFI, network);
-    let random = Rng::new(); // real random numbers from here on, since the radio runs
     let name = configuration.hostname.unwrap_or_else(|| Label::from_mac(mac));
     let lamp = Lamp::new(
         #[cfg(feature = "esp32c3")]
@@ -100,14 +100,27 @@ async fn main(spawner: Spawner) {
         #[cfg(feature = "esp32c6")]
         chip.GPIO15,
     );
-    let board = Esp32::new(name, mac, build_id, lamp, chip.TSENS, random);
+    // The device takes its memory before the radio does: what is left over is the radio's.
+    let device = make_device(
+        Esp32::new(name, mac, build_id, lamp, chip.TSENS, Rng::new()),
+        configuration.token,
+    );
+    let controller = wifi::start(chip.WIFI, network);
     run(
         spawner,
-        board,
-        configuration.token,
+        device,
+        configuration.address,
         controller,
         Watchdog::new(chip.TIMG1),
     );
+}
+
+type Guarding = Guarded<'static, Device<Esp32>>;
+
+#[inline(never)] // or its frame would stay on the stack while the radio starts
+fn make_device(board: Esp32, token: Option<Secret<'static>>) -> &'static Guarding {
+    static DEVICE: StaticCell<Guarding> = StaticCell::new();
+    DEVICE.init(Guarded::new(Device::new(board, now()), token.map(Secret::reveal)))
 }
 
 /// The MAC address that the station will have.
@@ -119,7 +132,7 @@ fn station_mac() -> [u8; 6] {
 /// Tells why the board can't start, again and again: a person may come later.
 async fn wait(reason: Unconfigured) -> Infallible {
     loop {
-        println!("{reason}");
+        console!("{reason}");
         Timer::after(REMINDER).await;
     }
 }
@@ -128,34 +141,30 @@ async fn wait(reason: Unconfigured) -> Infallible {
 #[inline(never)] // or its frame would stay on the stack for ever
 fn run(
     spawner: Spawner,
-    board: Esp32,
-    token: Option<Secret<'static>>,
+    device: &'static Guarding,
+    address: Option<Address>,
     controller: WifiController<'static>,
     watchdog: Watchdog,
 ) {
     static RESOURCES: ConstStaticCell<StackResources<SOCKETS>> = ConstStaticCell::new(StackResources::new());
-    static DEVICE: StaticCell<Guarded<'static, Device<Esp32>>> = StaticCell::new();
     static HOSTS: StaticCell<Hosts<'static>> = StaticCell::new();
 
+    let board = device.inner().board();
+    // Real random numbers, since the radio runs.
     let [seed, names, pauses] =
         [(); 3].map(|()| u64::from(board.entropy()) << 32 | u64::from(board.entropy()));
-    let dhcp = embassy_net::Config::dhcpv4(dhcp());
-    let interface = Door::new(Interface::station(), PORT);
-    let (stack, network) = embassy_net::new(interface, dhcp, RESOURCES.take(), seed);
-    let device = DEVICE.init(Guarded::new(Device::new(board, now()), token.map(Secret::reveal)));
+    let (stack, network) = embassy_net::new(
+        Door::new(Interface::station(), PORT),
+        addressing::config(address, DHCP_RETRY),
+        RESOURCES.take(),
+        seed,
+    );
     let hosts = HOSTS.init(Hosts::default());
     spawner.spawn(run_network(network, watchdog).expect(ONCE));
     spawner.spawn(stay_joined(controller, stack, pauses as u32).expect(ONCE));
     spawner.spawn(keep_time(device).expect(ONCE));
     serve(spawner, stack, device, hosts);
-    spawner.spawn(be_found(stack, device.inner().board(), names, hosts).expect(ONCE));
-}
-
-fn dhcp() -> DhcpConfig {
-    let mut config = DhcpConfig::default();
-    config.retry_config.discover_timeout = DHCP_RETRY.into();
-    config.retry_config.initial_request_timeout = DHCP_RETRY.into();
-    config
+    spawner.spawn(be_found(stack, board, names, hosts).expect(ONCE));
 }
 
 /// The network, and the watchdog in the same task: when the one hangs, the other bites.
@@ -172,17 +181,12 @@ async fn stay_joined(controller: WifiController<'static>, stack: Stack<'static>,
 type Connections = Shared<'static, CONNECTIONS, BODIES, ANSWERS>;
 
 #[embassy_executor::task]
-async fn keep_time(device: &'static Guarded<'static, Device<Esp32>>) {
+async fn keep_time(device: &'static Guarding) {
     mcp_device_net::clock::run(device.inner()).await;
 }
 
 /// Has every connection served by a task of its own.
-fn serve(
-    spawner: Spawner,
-    stack: Stack<'static>,
-    device: &'static Guarded<'static, Device<Esp32>>,
-    hosts: &'static Hosts<'static>,
-) {
+fn serve(spawner: Spawner, stack: Stack<'static>, device: &'static Guarding, hosts: &'static Hosts<'static>) {
     static SERVER: ConstStaticCell<Server<CONNECTIONS, BODIES, ANSWERS>> =
         ConstStaticCell::new(Server::new());
     static SHARED: StaticCell<Connections> = StaticCell::new();
@@ -207,7 +211,7 @@ async fn serve_connection(
     shared: &'static Connections,
     seat: Seat<'static>,
     listener: Listener,
-    device: &'static Guarded<'static, Device<Esp32>>,
+    device: &'static Guarding,
     hosts: &'static Hosts<'static>,
 ) {
     shared.serve(seat, &listener, device, hosts).await;
@@ -220,6 +224,6 @@ async fn be_found(stack: Stack<'static>, board: &'static Esp32, seed: u64, hosts
 
     let txt = Txt::of_board(board.mac(), board.build_id());
     let service = Config::new(board.name(), board.name(), PORT, txt).expect("the name is a host name");
-    let log = |line: core::fmt::Arguments<'_>| println!("{line}");
+    let log = |line: core::fmt::Arguments<'_>| console!("{line}");
     discovery::run(stack, MEMORY.take(), service, seed, hosts, pending::<()>(), log).await;
 }

@@ -4,7 +4,8 @@ use core::panic::PanicInfo;
 
 use esp_backtrace::Backtrace;
 use esp_hal::delay::Delay;
-use esp_println::println;
+
+use crate::console;
 
 /// For the UART to send its last bytes, which it holds 128 of, and for a person to read: a board that panics at each
 /// start must not flood its console. Milliseconds.
@@ -13,11 +14,11 @@ const PAUSE: u32 = 500;
 #[panic_handler]
 fn panic(info: &PanicInfo) -> ! {
     match info.location() {
-        Some(place) => println!("mcp-device panic at {place}: {}", info.message()),
-        None => println!("mcp-device panic: {}", info.message()),
+        Some(place) => console!("mcp-device panic at {place}: {}", info.message()),
+        None => console!("mcp-device panic: {}", info.message()),
     }
     for frame in Backtrace::capture().frames() {
-        println!("mcp-device backtrace {:#010x}", frame.program_counter());
+        console!("mcp-device backtrace {:#010x}", frame.program_counter());
     }
     Delay::new().delay_millis(PAUSE);
     esp_hal::system::software_reset()

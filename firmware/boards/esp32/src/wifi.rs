@@ -8,7 +8,6 @@ use embassy_futures::select::{Either3, select3};
 use embassy_net::Stack;
 use embassy_time::{Duration, Instant, Timer, with_deadline, with_timeout};
 use esp_hal::peripherals::WIFI;
-use esp_println::println;
 use esp_radio::wifi::sta::StationConfig;
 use esp_radio::wifi::{
     AuthenticationMethodConfig, Config, ConnectionError, ControllerConfig, WifiController, WifiError,
@@ -19,7 +18,13 @@ use mcp_hil_board_startup::stage::Told;
 use mcp_hil_board_startup::station::{Event, Station, Step};
 
 use crate::board::now;
+use crate::console;
 
+/// Buffers that the radio always has for frames from the air: the fewest that Espressif recommends, 1.6 KB each.
+const RECEIVING: u8 = 6;
+/// Frames of up to 1.6 KB that the radio may keep on the heap, for each direction. The driver's own bound, 32, would let a
+/// busy network take all of the heap.
+const FRAMES: u16 = 12;
 /// For the radio to tell that it has left.
 const LEAVE: Duration = Duration::from_secs(5);
 /// How often the address is looked at. The stack wakes one task for it, and that is discovery's.
@@ -44,7 +49,11 @@ fn configuration(network: Wifi<'_>) -> Result<ControllerConfig, WifiError> {
     let station = StationConfig::default()
         .with_ssid(network.ssid.try_into()?)
         .with_authentication(authentication);
-    Ok(ControllerConfig::default().with_initial_config(Config::Station(station)))
+    Ok(ControllerConfig::default()
+        .with_static_rx_buf_num(RECEIVING)
+        .with_dynamic_rx_buf_num(FRAMES)
+        .with_dynamic_tx_buf_num(FRAMES)
+        .with_initial_config(Config::Station(station)))
 }
 
 /// Why the radio is out of its network, in its driver's words.
@@ -75,7 +84,7 @@ pub async fn stay_joined(
         let now = now();
         let to = station.on(event, now);
         if let Some(told) = Told::of(from, event, to, &reason, now) {
-            println!("{told}");
+            console!("{told}");
         }
     }
 }

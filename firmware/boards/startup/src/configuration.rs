@@ -7,6 +7,8 @@ use crc::{CRC_32_ISO_HDLC, Crc, NoTable};
 use mcp_device_net::mdns::Label;
 use thiserror::Error;
 
+use crate::address::{Address, PREFIX};
+
 /// Size of the sector, bytes.
 pub const SECTOR: usize = 4096;
 /// Size of its header, bytes.
@@ -34,6 +36,8 @@ pub struct Configuration<'a> {
     pub hostname: Option<Label>,
     /// Bearer token that every request must carry.
     pub token: Option<Secret<'a>>,
+    /// Address of the board; by default DHCP gives one.
+    pub address: Option<Address>,
 }
 
 /// A Wi-Fi network.
@@ -108,18 +112,24 @@ pub enum ConfigurationError {
     /// A bad token.
     #[error("the token must be {low} to {high} letters, digits or -._~+/, and may end in =", low = TOKEN[0], high = TOKEN[1])]
     Token,
+    /// A bad address.
+    #[error(
+        "the address must be a host's with a prefix of 1 to {PREFIX} bits, and the gateway another host of the same network"
+    )]
+    Address,
 }
 
 const TAG_SSID: u8 = 1;
 const TAG_PASSWORD: u8 = 2;
 const TAG_HOSTNAME: u8 = 3;
 const TAG_TOKEN: u8 = 4;
+const TAG_ADDRESS: u8 = 5;
 
 impl<'a> Configuration<'a> {
     /// Reads a sector. What lies behind the entries is passed over, and so are entries with an unknown tag.
     pub fn parse(sector: &'a [u8]) -> Result<Self, ConfigurationError> {
         let entries = checked_entries(sector)?;
-        let [ssid, password, hostname, token] = values(entries)?;
+        let [ssid, password, hostname, token, address] = values(entries)?;
         let ssid = ssid.map(read_ssid).transpose()?;
         let password = password.map(read_password).transpose()?;
         let wifi = match (ssid, password) {
@@ -131,6 +141,7 @@ impl<'a> Configuration<'a> {
             wifi,
             hostname: hostname.map(read_hostname).transpose()?,
             token: token.map(read_token).transpose()?,
+            address: address.map(read_address).transpose()?,
         })
     }
 }
@@ -168,8 +179,8 @@ fn checked_entries(sector: &[u8]) -> Result<&[u8], ConfigurationError> {
 }
 
 /// The values of the known tags, in the order of the tags.
-fn values(entries: &[u8]) -> Result<[Option<&[u8]>; 4], ConfigurationError> {
-    let mut values = [None; 4];
+fn values(entries: &[u8]) -> Result<[Option<&[u8]>; 5], ConfigurationError> {
+    let mut values = [None; 5];
     let mut rest = entries;
     while !rest.is_empty() {
         let at = HEADER + entries.len() - rest.len();
@@ -184,6 +195,7 @@ fn values(entries: &[u8]) -> Result<[Option<&[u8]>; 4], ConfigurationError> {
             TAG_PASSWORD => Some(1),
             TAG_HOSTNAME => Some(2),
             TAG_TOKEN => Some(3),
+            TAG_ADDRESS => Some(4),
             _ => None,
         };
         if let Some(place) = known.and_then(|index: usize| values.get_mut(index))
@@ -233,6 +245,10 @@ fn read_token(value: &[u8]) -> Result<Secret<'_>, ConfigurationError> {
             .iter()
             .all(|byte| byte.is_ascii_alphanumeric() || b"-._~+/".contains(byte));
     secret(value).filter(|_| legal).ok_or(ConfigurationError::Token)
+}
+
+fn read_address(value: &[u8]) -> Result<Address, ConfigurationError> {
+    Address::read(value).ok_or(ConfigurationError::Address)
 }
 
 fn secret(value: &[u8]) -> Option<Secret<'_>> {

@@ -2,12 +2,14 @@
 //! does I/O, reads no clock and knows no chip.
 //!
 //! - [`configuration`]: what is written into a board's configuration sector
+//! - [`address`]: the IPv4 address in it
 //! - [`partition`]: where that sector is in the flash of an ESP32
 //! - [`guard`]: the bearer token that the configuration asks for
 //! - [`station`]: when a Wi-Fi station joins, waits and gives up
 //! - [`stage`]: what the console tells of these
 #![no_std]
 
+pub mod address;
 pub mod configuration;
 pub mod guard;
 pub mod partition;

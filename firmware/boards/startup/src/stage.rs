@@ -8,13 +8,15 @@ use mcp_device::Millis;
 use crate::configuration::{Configuration, ConfigurationError, Wifi};
 use crate::station::{Event, Step};
 
-/// How a board starts that is of no use without a network of its own.
+/// What has become of the sector, displayed as its boot stage: `mcp-device boot stage=configuration state=ok`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Start<'a> {
-    /// With this network and configuration.
-    Run(Wifi<'a>, Configuration<'a>),
-    /// Not before it is configured, for this reason.
-    Wait(Unconfigured),
+pub enum State {
+    /// The board goes on with what it says.
+    Ok,
+    /// There is none, or not what this board can't do without.
+    Missing,
+    /// The board waits: who knows what it was to say.
+    Bad,
 }
 
 /// Why a board waits. Displayed as its console line.
@@ -26,34 +28,39 @@ pub enum Unconfigured {
     NoNetwork,
 }
 
-impl<'a> Start<'a> {
-    /// What follows from the sector.
-    pub fn new(sector: Result<Configuration<'a>, ConfigurationError>) -> Self {
-        match sector {
-            Ok(configuration) => match configuration.wifi {
-                Some(wifi) => Self::Run(wifi, configuration),
-                None => Self::Wait(Unconfigured::NoNetwork),
-            },
-            Err(error) => Self::Wait(Unconfigured::Sector(error)),
-        }
-    }
+/// A sector, or why there is none to go by.
+pub type Sector<'a> = Result<Configuration<'a>, ConfigurationError>;
 
-    /// The value of `state` in the boot log: `ok`, `missing` or `bad`.
-    fn state(&self) -> &'static str {
-        match self {
-            Self::Run(..) => "ok",
-            Self::Wait(Unconfigured::Sector(ConfigurationError::Missing) | Unconfigured::NoNetwork) => {
-                "missing"
-            }
-            Self::Wait(Unconfigured::Sector(_)) => "bad",
-        }
+/// The start of a board that has only Wi-Fi: it must be told its network.
+pub fn wireless(sector: Sector<'_>) -> (State, Result<(Wifi<'_>, Configuration<'_>), Unconfigured>) {
+    match sector {
+        Ok(configuration) => match configuration.wifi {
+            Some(wifi) => (State::Ok, Ok((wifi, configuration))),
+            None => (State::Missing, Err(Unconfigured::NoNetwork)),
+        },
+        Err(error @ ConfigurationError::Missing) => (State::Missing, Err(Unconfigured::Sector(error))),
+        Err(error) => (State::Bad, Err(Unconfigured::Sector(error))),
     }
 }
 
-/// The boot stage: `mcp-device boot stage=configuration state=ok`.
-impl fmt::Display for Start<'_> {
+/// The start of a board that has a cable: without a sector it goes by the defaults. A damaged one may have asked for a
+/// token, so the board does not go on without it.
+pub fn wired(sector: Sector<'_>) -> (State, Result<Configuration<'_>, Unconfigured>) {
+    match sector {
+        Ok(configuration) => (State::Ok, Ok(configuration)),
+        Err(ConfigurationError::Missing) => (State::Missing, Ok(Configuration::default())),
+        Err(error) => (State::Bad, Err(Unconfigured::Sector(error))),
+    }
+}
+
+impl fmt::Display for State {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "mcp-device boot stage=configuration state={}", self.state())
+        let state = match self {
+            Self::Ok => "ok",
+            Self::Missing => "missing",
+            Self::Bad => "bad",
+        };
+        write!(f, "mcp-device boot stage=configuration state={state}")
     }
 }
 
@@ -64,7 +71,7 @@ impl fmt::Display for Unconfigured {
             Self::Sector(error) => write!(f, "{error}")?,
             Self::NoNetwork => f.write_str("it names no network")?,
         }
-        f.write_str("; write one to the partition `config`, and reset the board")
+        f.write_str("; write a configuration sector, and reset the board")
     }
 }
 

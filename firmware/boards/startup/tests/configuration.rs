@@ -13,6 +13,7 @@ const SSID: u8 = 1;
 const PASSWORD: u8 = 2;
 const HOSTNAME: u8 = 3;
 const TOKEN: u8 = 4;
+const ADDRESS: u8 = 5;
 
 /// CRC-32 as the format's page describes it, bit by bit.
 fn crc(bytes: &[u8]) -> u32 {
@@ -62,7 +63,7 @@ fn the_samples_say_what_their_json_says() {
     let read = |name: &str| fs::read_to_string(samples().join(name)).unwrap();
     let schema: Value = serde_json::from_str(&read("configuration.schema.json")).unwrap();
     let schema = jsonschema::validator_for(&schema).unwrap();
-    for name in ["open", "wpa2", "all", "wired"] {
+    for name in ["open", "wpa2", "all", "wired", "static"] {
         let json: Value = serde_json::from_str(&read(&format!("{name}.json"))).unwrap();
         assert!(schema.is_valid(&json), "{name}");
         let hex: String = read(&format!("{name}.hex")).split_whitespace().collect();
@@ -90,9 +91,18 @@ fn the_samples_say_what_their_json_says() {
             json["token"].as_str(),
             "{name}"
         );
+        let address = found
+            .address
+            .map(|address| format!("{}/{}", address.ip, address.prefix));
+        assert_eq!(address.as_deref(), json["ipv4"]["address"].as_str(), "{name}");
+        let gateway = found
+            .address
+            .and_then(|address| address.gateway)
+            .map(|ip| ip.to_string());
+        assert_eq!(gateway.as_deref(), json["ipv4"]["gateway"].as_str(), "{name}");
     }
     let files = fs::read_dir(samples()).unwrap();
-    assert_eq!(files.count(), 2 + 2 * 4, "a sample that is not looked at");
+    assert_eq!(files.count(), 2 + 2 * 5, "a sample that is not looked at");
 }
 
 #[test]
@@ -177,6 +187,73 @@ fn each_value_is_bounded_on_both_sides() {
     assert_eq!(refusal(TOKEN, [b'x'; 16]), None);
     assert_eq!(refusal(TOKEN, [b'x'; 128]), None);
     assert_eq!(refusal(TOKEN, [b'x'; 129]), Some(ConfigurationError::Token));
+}
+
+#[test]
+fn an_address_is_a_hosts_and_the_gateway_its_neighbour() {
+    for legal in [
+        &[10, 0, 0, 1, 1][..],
+        &[192, 168, 4, 20, 24],
+        &[192, 168, 4, 20, 24, 192, 168, 4, 1],
+        &[192, 168, 4, 254, 24, 192, 168, 4, 1],
+        &[192, 168, 4, 1, 30, 192, 168, 4, 2],
+        &[192, 168, 4, 0, 16, 192, 168, 255, 254],
+        &[223, 255, 255, 254, 24],
+    ] {
+        assert_eq!(refusal(ADDRESS, legal), None, "{legal:?}");
+    }
+    for (value, why) in [
+        (&[][..], "empty"),
+        (&[192, 168, 4, 20], "no prefix"),
+        (&[192, 168, 4, 20, 24, 192], "half a gateway"),
+        (&[192, 168, 4, 20, 24, 192, 168, 4, 1, 0], "more than a gateway"),
+        (&[192, 168, 4, 20, 0], "no network"),
+        (&[192, 168, 4, 20, 31], "no room for a neighbour"),
+        (&[192, 168, 4, 20, 33], "no such prefix"),
+        (&[192, 168, 4, 0, 24], "the network itself"),
+        (&[192, 168, 4, 255, 24], "everyone"),
+        (&[0, 0, 0, 1, 8], "this network"),
+        (&[127, 0, 0, 1, 8], "loopback"),
+        (&[224, 0, 0, 251, 24], "a group"),
+        (
+            &[192, 168, 4, 20, 24, 192, 168, 5, 1],
+            "a gateway of another network",
+        ),
+        (&[192, 168, 4, 20, 24, 192, 168, 4, 20], "its own gateway"),
+        (
+            &[192, 168, 4, 20, 24, 192, 168, 4, 255],
+            "everyone as the gateway",
+        ),
+    ] {
+        assert_eq!(
+            refusal(ADDRESS, value),
+            Some(ConfigurationError::Address),
+            "{why}"
+        );
+    }
+}
+
+#[test]
+fn the_schema_knows_what_an_address_looks_like() {
+    let schema = fs::read_to_string(samples().join("configuration.schema.json")).unwrap();
+    let schema = jsonschema::validator_for(&serde_json::from_str(&schema).unwrap()).unwrap();
+    for (address, is_one) in [
+        ("10.0.0.1/1", true),
+        ("192.168.4.20/24", true),
+        ("192.168.4.20/30", true),
+        ("192.168.4.20/31", false),
+        ("192.168.4.20/0", false),
+        ("192.168.4.20/024", false),
+        ("192.168.4.20", false),
+        ("192.168.4.256/24", false),
+        ("192.168.04.20/24", false),
+        ("192.168.4/24", false),
+    ] {
+        let json = serde_json::json!({ "ipv4": { "address": address } });
+        assert_eq!(schema.is_valid(&json), is_one, "{address}");
+    }
+    let without_address = serde_json::json!({ "ipv4": { "gateway": "192.168.4.1" } });
+    assert!(!schema.is_valid(&without_address));
 }
 
 #[test]

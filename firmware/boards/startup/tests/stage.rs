@@ -2,49 +2,77 @@
 
 use mcp_device::Millis;
 use mcp_hil_board_startup::configuration::{Configuration, ConfigurationError, Wifi};
-use mcp_hil_board_startup::stage::{Start, Told, Unconfigured};
+use mcp_hil_board_startup::stage::{self, Told, Unconfigured};
 use mcp_hil_board_startup::station::{Event, Station, Step};
 
-#[test]
-fn a_board_starts_with_a_network_only() {
-    let wifi = Wifi {
-        ssid: b"net",
-        password: None,
-    };
-    let configuration = Configuration {
-        wifi: Some(wifi),
+fn with_network() -> Configuration<'static> {
+    Configuration {
+        wifi: Some(NETWORK),
         ..Configuration::default()
-    };
-    assert_eq!(Start::new(Ok(configuration)), Start::Run(wifi, configuration));
-    assert_eq!(
-        Start::new(Ok(Configuration::default())),
-        Start::Wait(Unconfigured::NoNetwork)
-    );
-    let error = ConfigurationError::Crc;
-    assert_eq!(Start::new(Err(error)), Start::Wait(Unconfigured::Sector(error)));
+    }
+}
+
+const NETWORK: Wifi<'static> = Wifi {
+    ssid: b"net",
+    password: None,
+};
+
+#[test]
+fn a_board_with_wifi_starts_with_a_network_only() {
+    for (sector, state, started) in [
+        (Ok(with_network()), "ok", Ok((NETWORK, with_network()))),
+        (
+            Ok(Configuration::default()),
+            "missing",
+            Err(Unconfigured::NoNetwork),
+        ),
+        (
+            Err(ConfigurationError::Missing),
+            "missing",
+            Err(Unconfigured::Sector(ConfigurationError::Missing)),
+        ),
+        (
+            Err(ConfigurationError::Unreadable(1)),
+            "bad",
+            Err(Unconfigured::Sector(ConfigurationError::Unreadable(1))),
+        ),
+        (
+            Err(ConfigurationError::Version(2)),
+            "bad",
+            Err(Unconfigured::Sector(ConfigurationError::Version(2))),
+        ),
+    ] {
+        let (told, found) = stage::wireless(sector);
+        assert_eq!(
+            told.to_string(),
+            format!("mcp-device boot stage=configuration state={state}")
+        );
+        assert_eq!(found, started);
+    }
 }
 
 #[test]
-fn the_boot_log_tells_the_state_of_the_configuration() {
-    let wifi = Wifi {
-        ssid: b"net",
-        password: None,
-    };
-    for (sector, state) in [
+fn a_board_with_a_cable_starts_without_a_sector_but_not_with_a_damaged_one() {
+    for (sector, state, started) in [
+        (Ok(with_network()), "ok", Ok(with_network())),
+        (Ok(Configuration::default()), "ok", Ok(Configuration::default())),
         (
-            Ok(Configuration {
-                wifi: Some(wifi),
-                ..Configuration::default()
-            }),
-            "ok",
+            Err(ConfigurationError::Missing),
+            "missing",
+            Ok(Configuration::default()),
         ),
-        (Ok(Configuration::default()), "missing"),
-        (Err(ConfigurationError::Missing), "missing"),
-        (Err(ConfigurationError::Unreadable(1)), "bad"),
-        (Err(ConfigurationError::Version(2)), "bad"),
+        (
+            Err(ConfigurationError::Crc),
+            "bad",
+            Err(Unconfigured::Sector(ConfigurationError::Crc)),
+        ),
     ] {
-        let line = format!("mcp-device boot stage=configuration state={state}");
-        assert_eq!(Start::new(sector).to_string(), line);
+        let (told, found) = stage::wired(sector);
+        assert_eq!(
+            told.to_string(),
+            format!("mcp-device boot stage=configuration state={state}")
+        );
+        assert_eq!(found, started);
     }
 }
 
@@ -61,7 +89,7 @@ fn a_board_that_waits_says_why_and_what_to_do() {
         assert_eq!(
             reason.to_string(),
             format!(
-                "mcp-device warning: configuration: {text}; write one to the partition `config`, and reset the board"
+                "mcp-device warning: configuration: {text}; write a configuration sector, and reset the board"
             )
         );
     }

@@ -16,10 +16,10 @@ pub struct Virt {
 }
 
 impl Virt {
-    /// The board with this MAC address, which also names it.
-    pub fn new(mac: [u8; 6], build_id: &'static str, entropy: Entropy) -> Self {
+    /// The board of this name and MAC address.
+    pub fn new(name: Label, mac: [u8; 6], build_id: &'static str, entropy: Entropy) -> Self {
         Self {
-            name: Label::from_mac(mac),
+            name,
             mac,
             build_id,
             entropy,

@@ -101,6 +101,14 @@ impl Dut for Place {
     }
 }
 
+/// Whether this machine can have such boards, before a firmware is built for them.
+///
+/// # Errors
+/// What is missing.
+pub fn prerequisites() -> Result<(), OpenError> {
+    VirtualNetwork::prerequisites().map_err(|error| OpenError::Infrastructure(error.to_string()))
+}
+
 /// Gets boards ready that run a firmware, as a target.
 ///
 /// # Errors

@@ -74,10 +74,11 @@ fn logs(package: &Path) -> PathBuf {
 /// How the firmware gets onto boards of the harness's own; none where the target is up already.
 #[cfg(target_os = "linux")]
 fn boards(target: &str, folder: PathBuf) -> Option<impl FnOnce() -> Preparing + use<>> {
-    use crate::run::virtual_::prepare;
+    use crate::run::virtual_::{prepare, prerequisites};
     let count = crate::targets::count(target)?;
     Some(move || {
         Box::pin(async move {
+            prerequisites()?;
             // built outside: from the network of the boards no crate can be fetched
             let file = firmware::of_package(&folder).await?;
             prepare(&file, count?)

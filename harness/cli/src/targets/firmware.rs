@@ -9,8 +9,13 @@ use mcp_hil_harness::client::Limits;
 use mcp_hil_harness::target::Target;
 use std::path::{Path, PathBuf};
 
-/// The file that was named, or that of the checkout around the current folder, built.
-pub async fn find(named: Option<&Path>, source: &Source) -> Result<PathBuf, OpenError> {
+/// The file that was named, or that of the checkout around the current folder, built. `ready` says before a build, which
+/// takes minutes, whether the board could then be had.
+pub async fn find(
+    named: Option<&Path>,
+    source: &Source,
+    ready: impl FnOnce() -> Result<(), OpenError>,
+) -> Result<PathBuf, OpenError> {
     if let Some(file) = named {
         return match file.is_file() {
             true => Ok(file.to_owned()),
@@ -35,6 +40,7 @@ pub async fn find(named: Option<&Path>, source: &Source) -> Result<PathBuf, Open
             here.display()
         ))
     })?;
+    ready()?;
     told(&folder);
     source
         .build(&folder, &cargo())

@@ -13,7 +13,7 @@ pub use reference::ReferenceServer;
 #[cfg(target_os = "linux")]
 pub(crate) use virtual_::count;
 #[cfg(target_os = "linux")]
-pub use virtual_::{BOOT_LIMIT, Up, VirtualBoards, stretch};
+pub use virtual_::{BOOT_LIMIT, Up, VirtualBoards, firmware as virtual_firmware, stretch};
 
 use mcp_hil_harness::replay::Subject;
 use std::any::Any;
@@ -84,6 +84,9 @@ pub struct Options {
     /// Repeats the chances of that.
     #[cfg(target_os = "linux")]
     pub seed: u64,
+    /// Where their frames are captured.
+    #[cfg(target_os = "linux")]
+    pub pcap: Option<PathBuf>,
 }
 
 /// A target that is up.
@@ -133,8 +136,15 @@ pub async fn open(name: &str, options: &Options) -> Result<Open, OpenError> {
 /// [`OpenError`].
 pub async fn prepare(name: &str, options: &Options) -> Result<Prepared, OpenError> {
     #[cfg(target_os = "linux")]
-    if options.impair.is_some() && !name.starts_with("virtual") {
-        return Err(OpenError::Usage("--impair is for virtual boards".to_owned()));
+    if !name.starts_with("virtual") {
+        for (given, option) in [
+            (options.impair.is_some(), "--impair"),
+            (options.pcap.is_some(), "--pcap"),
+        ] {
+            if given {
+                return Err(OpenError::Usage(format!("{option} is for virtual boards")));
+            }
+        }
     }
     match KINDS.iter().find_map(|kind| (kind.prepare)(name, options)) {
         Some(preparing) => preparing.await,

@@ -20,7 +20,7 @@ const BOOT_LIMIT: Duration = Duration::from_secs(10);
 fn prepare(name: &str, options: &Options) -> Option<Preparing> {
     let options = options.clone();
     let prepare = async move {
-        let file = firmware::find(options.firmware.as_deref(), &NATIVE).await?;
+        let file = firmware::find(options.firmware.as_deref(), &NATIVE, || Ok(())).await?;
         Ok(Prepared::new(move || start(file, options.deadline_factor)))
     };
     (name == "native").then(|| Box::pin(prepare) as Preparing)

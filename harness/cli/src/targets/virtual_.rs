@@ -1,10 +1,12 @@
 //! `virtual[:N]`
 
 use super::{Kind, Open, OpenError, Options, Prepared, Preparing, firmware};
+use crate::output;
 use mcp_hil_harness::board::console::Console;
 use mcp_hil_harness::board::firmware::VIRTUAL;
 use mcp_hil_harness::replay::{CONTRACT, Subject};
 use mcp_hil_harness::target::{Endpoint, Target};
+use mcp_hil_virtual_board::firmware::check as check_firmware;
 use mcp_hil_virtual_board::impairment::Impairment;
 use mcp_hil_virtual_board::plan::MAX_BOARDS;
 use mcp_hil_virtual_board::{Board, BoardOptions, Error, Options as NetworkOptions, VirtualNetwork};
@@ -29,12 +31,12 @@ fn prepare(name: &str, options: &Options) -> Option<Preparing> {
     Some(Box::pin(async move {
         let count = count?;
         // built outside: from the network of the boards no crate can be fetched
-        let file = firmware::find(options.firmware.as_deref(), &VIRTUAL).await?;
+        let file = firmware(options.firmware.as_deref()).await?;
         firmware::build(&file)?;
         let network = NetworkOptions {
             boards: count,
             seed: options.seed,
-            ..NetworkOptions::default()
+            capture: options.pcap.clone(),
         };
         let network = VirtualNetwork::enter(&network).map_err(infrastructure)?;
         Ok(Prepared::new(move || start(network, file, options)))
@@ -80,6 +82,18 @@ async fn start(network: VirtualNetwork, file: PathBuf, options: Options) -> Resu
     Ok(Open::all(subjects, boards))
 }
 
+/// Firmware for a virtual board, that of the file or built from the checkout.
+///
+/// # Errors
+/// Also when this machine can't have virtual boards, or the file can't run on one.
+pub async fn firmware(named: Option<&Path>) -> Result<PathBuf, OpenError> {
+    let ready =
+        || VirtualNetwork::prerequisites().map_err(|error| OpenError::Infrastructure(error.to_string()));
+    let file = firmware::find(named, &VIRTUAL, ready).await?;
+    check_firmware(&file).map_err(|error| OpenError::Usage(error.to_string()))?;
+    Ok(file)
+}
+
 /// Boards that serve, and the network that they hang on and that this process is inside of.
 pub struct VirtualBoards {
     // dropped in this order: the boards before what they hang on
@@ -87,6 +101,14 @@ pub struct VirtualBoards {
     pub boards: Vec<Up>,
     /// Their network.
     pub network: VirtualNetwork,
+}
+
+impl Drop for VirtualBoards {
+    fn drop(&mut self) {
+        if let Some(error) = self.network.capture_error() {
+            output::print(true, &format!("mcp-hil: {error}\n"));
+        }
+    }
 }
 
 /// A board that serves.
@@ -160,12 +182,12 @@ pub fn stretch(board: &mut Board, factor: u32) -> Result<(), Error> {
     })
 }
 
-/// A factor for the harness as one for the device, which has whole ones.
+/// A factor for the harness as one for the device, which has whole ones up to 100.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    reason = "between 1 and 1000"
+    reason = "between 1 and 100"
 )]
 fn device_factor(factor: f64) -> u32 {
-    factor.ceil().clamp(1.0, 1000.0) as u32
+    factor.ceil().clamp(1.0, 100.0) as u32
 }

@@ -4,6 +4,8 @@ use crate::run::{File, command, finish, ping, run};
 use crate::server::{mcp, pong, request, serve};
 use serde_json::json;
 use std::io::{BufReader, Write as _};
+#[cfg(target_os = "linux")]
+use std::process::{Command, Stdio};
 
 #[test]
 fn zero_when_everything_passes() {
@@ -145,9 +147,32 @@ fn two_for_virtual_boards_that_can_t_be() {
     run(&["replay", "reference", "--impair", "loss=1%"]).ended(2, "--impair is for virtual boards");
     let file = File::with_text("no ELF");
     run(&["replay", "virtual", "--firmware", file.path()]).ended(2, file.path());
+    run(&["virtual", "--boards", "0"]).ended(2, "a number of boards from 1 to 100");
+    run(&["virtual", "--boards", "101"]).ended(2, "a number of boards from 1 to 100");
+    run(&["virtual", "--logs", "/dev/null/x"]).ended(2, "--logs /dev/null/x: ");
+    run(&["replay", "reference", "--pcap", "x"]).ended(2, "--pcap is for virtual boards");
+    // the test's own program is an ELF file, but not of a board
+    let ours = std::env::current_exe().unwrap().display().to_string();
+    for command in [&["virtual"][..], &["replay", "virtual"]] {
+        run(&[command, &["--firmware", &ours]].concat()).ended(2, "the board runs 32-bit RISC-V");
+    }
 }
 
 #[cfg(target_os = "linux")]
+#[test]
+fn three_before_a_build_where_boards_can_t_be() {
+    for arguments in [&["virtual"][..], &["replay", "virtual"]] {
+        // not by `env`, which would not be found there
+        let mut command = Command::new(env!("CARGO_BIN_EXE_mcp-hil"));
+        command.args(arguments).env("PATH", "/no/such/folder");
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let ran = finish(command.spawn().unwrap());
+        ran.ended(3, "qemu-system-riscv32 is not on PATH");
+        assert!(!ran.stderr.contains("building"), "{}", ran.stderr);
+    }
+}
+
+#[cfg(unix)]
 #[test]
 fn three_for_a_toolchain_without_the_boards_target() {
     use std::os::unix::fs::PermissionsExt as _;
@@ -160,7 +185,7 @@ fn three_for_a_toolchain_without_the_boards_target() {
     )
     .unwrap();
     std::fs::set_permissions(&cargo, std::fs::Permissions::from_mode(0o755)).unwrap();
-    let child = command(&["replay", "virtual"])
+    let child = command(&["replay", "native"])
         .env("CARGO", &cargo)
         .spawn()
         .unwrap();
@@ -175,6 +200,14 @@ fn three_when_nobody_is_there() {
         .unwrap();
     let file = File::ping();
     run(&["replay", &format!("http://{free}/mcp"), file.path()]).ended(3, "Connection refused");
+    let ran = run(&["replay", &format!("http://{free}/mcp"), "--filter", "tools-list"]);
+    ran.ended(3, "4 not played for want of a target");
+    assert_eq!(
+        ran.stdout.matches("Connection refused").count(),
+        1,
+        "{}",
+        ran.stdout
+    );
     run(&["replay", "stdio:no-such-program", file.path()]).ended(3, "no program of this name in PATH");
     run(&["replay", &format!("stdio:{}", file.path()), file.path()]).ended(3, "may not be run");
 }
@@ -231,4 +264,8 @@ fn help_tells_the_codes_and_the_targets() {
         .ended(0, "4  nothing ran")
         .ended(0, "stdio:COMMAND")
         .ended(0, "  http://HOST/PATH  an endpoint");
+    run(&["discover", "--help"]).ended(0, "3  fewer boards");
+    run(&["reference", "--help"]).ended(0, "3  infrastructure: the port");
+    #[cfg(target_os = "linux")]
+    run(&["virtual", "--help"]).ended(0, "1  the command that ran inside");
 }

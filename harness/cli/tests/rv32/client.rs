@@ -59,8 +59,13 @@ impl Client {
         self.answer()
     }
 
-    /// Reads one answer.
+    /// Reads one answer: status and body.
     pub fn answer(&mut self) -> Result<(u16, String), String> {
+        self.answer_with_head().map(|(_, status, body)| (status, body))
+    }
+
+    /// Reads one answer: head, status, body.
+    pub fn answer_with_head(&mut self) -> Result<(String, u16, String), String> {
         let mut bytes = Vec::new();
         let mut buffer = [0; 4096];
         loop {
@@ -76,8 +81,8 @@ impl Client {
     }
 }
 
-/// Status and body, once all of the answer is there.
-fn whole(bytes: &[u8]) -> Option<(u16, String)> {
+/// Head, status and body, once all of the answer is there.
+fn whole(bytes: &[u8]) -> Option<(String, u16, String)> {
     let text = String::from_utf8_lossy(bytes);
     let (head, body) = text.split_once("\r\n\r\n")?;
     let status = head.strip_prefix("HTTP/1.1 ")?.split(' ').next()?.parse().ok()?;
@@ -86,5 +91,5 @@ fn whole(bytes: &[u8]) -> Option<(u16, String)> {
         .find_map(|line| line.strip_prefix("content-length: "))?
         .parse()
         .ok()?;
-    (body.len() >= length).then(|| (status, body.to_owned()))
+    (body.len() >= length).then(|| (head.to_owned(), status, body.to_owned()))
 }

@@ -27,7 +27,12 @@ pub const BEFORE: usize = 19;
 pub const LATER: usize = 20;
 pub const GOODBYE: usize = 21;
 pub const KILLED: usize = 22;
-const PLACES: usize = 23;
+pub const CONFIGURED: usize = 23;
+pub const FIXED: usize = 24;
+pub const DAMAGED: usize = 25;
+pub const RESTARTED: usize = 26;
+pub const HEAP_PEAK: usize = 27;
+const PLACES: usize = 28;
 
 /// What the trials need: nothing yet, or the network, or why there is none.
 #[derive(Default)]
@@ -85,16 +90,18 @@ pub fn runtime() -> Result<tokio::runtime::Runtime, String> {
 }
 
 impl Ready {
+    /// Switches a board on.
+    pub fn switch_on(&self, place: usize, options: &BoardOptions) -> Result<Board, String> {
+        self.network
+            .start_board(place, &self.firmware, options)
+            .map_err(|error| error.to_string())
+    }
+
     /// Starts a board and waits until it serves, which it does only with the build that was made for it.
     pub fn start(&self, place: usize) -> Result<Tested, String> {
-        let start = || {
-            let board = self
-                .network
-                .start_board(place, &self.firmware, &BoardOptions::default())?;
-            let serving = board.wait_until_serving(BOOT_LIMIT)?;
-            Ok((board, serving.url))
-        };
-        let (board, url) = start().map_err(|error: mcp_hil_virtual_board::Error| error.to_string())?;
+        let board = self.switch_on(place, &BoardOptions::default())?;
+        let serving = board.wait_until_serving(BOOT_LIMIT);
+        let url = serving.map_err(|error| error.to_string())?.url;
         let endpoint = Endpoint::parse(&url).map_err(|error| error.to_string())?;
         let mut tested = Tested {
             board,
@@ -138,15 +145,20 @@ impl Tested {
         if peak > self.heap + HEAP {
             return fail(format!("the heap's peak rose from {} to {peak} bytes", self.heap));
         }
-        let printed = self.board.console().tail(usize::MAX);
-        if printed.contains("panic") || printed.matches("stage=reset").count() != 1 {
+        if self.has_restarted() {
             return fail("the board panicked or was reset".to_owned());
         }
         Ok(())
     }
 
+    /// Whether it panicked, or started anew.
+    pub fn has_restarted(&self) -> bool {
+        let printed = self.board.console().tail(usize::MAX);
+        printed.contains("panic") || printed.matches("stage=reset").count() != 1
+    }
+
     /// What `device_stats` of the contract tells of the heap.
-    fn heap_peak(&self) -> Result<u64, String> {
+    pub fn heap_peak(&self) -> Result<u64, String> {
         let call = br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"device_stats"}}"#;
         let (status, body) = self.post(call)?;
         let answer = serde_json::from_str::<serde_json::Value>(&body).unwrap_or_default();

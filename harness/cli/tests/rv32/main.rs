@@ -10,9 +10,11 @@ compile_error!("the feature hil tests on boards in QEMU on a virtual network, wh
 
 mod bounds;
 mod client;
+mod configuration;
 mod connections;
 mod console;
 mod discovery;
+mod heap;
 mod lab;
 mod loss;
 
@@ -26,6 +28,13 @@ type Test = fn(&Ready) -> Result<(), String>;
 const TRIALS: &[(&str, Test)] = &[
     ("bounds/awkward-bodies", bounds::awkward_bodies),
     (
+        "configuration/token-and-hostname",
+        configuration::token_and_hostname,
+    ),
+    ("configuration/own-address", configuration::own_address),
+    ("configuration/damaged", configuration::damaged),
+    ("configuration/restart", configuration::restart),
+    (
         "connections/silent-and-half-sent",
         connections::silent_and_half_sent,
     ),
@@ -35,6 +44,7 @@ const TRIALS: &[(&str, Test)] = &[
     ("console/of-a-failing-step", console::of_a_failing_step),
     ("discovery/before-and-later", discovery::before_and_later),
     ("discovery/goodbye", discovery::goodbye),
+    ("heap/peak-of-1000-requests", heap::peak),
     ("loss/every-transcript", loss::every_transcript),
 ];
 

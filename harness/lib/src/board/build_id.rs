@@ -1,7 +1,12 @@
 //! The GNU build id of an ELF file.
 
-use object::Object as _;
+use object::{Object as _, ObjectSection as _, ObjectSymbol as _};
 use std::path::Path;
+
+/// What an ELF note with a build id begins with: lengths of name and id, type, name.
+const NOTE: &[u8] = b"\x04\0\0\0\x14\0\0\0\x03\0\0\0GNU\0";
+/// Bytes of an id.
+const SHA1: usize = 20;
 
 /// Build id in lowercase hex; none if the file has none.
 ///
@@ -10,13 +15,28 @@ use std::path::Path;
 pub fn of(file: &Path) -> Result<Option<String>, String> {
     let bytes = std::fs::read(file).map_err(|error| error.to_string())?;
     let elf = object::File::parse(bytes.as_slice()).map_err(|error| error.to_string())?;
-    let id = elf.build_id().map_err(|error| error.to_string())?;
-    Ok(id.map(hex))
+    of_elf(&elf).map_err(|error| error.to_string())
 }
 
-/// Bytes of a build id as boards tell it.
-pub fn hex(id: &[u8]) -> String {
-    id.iter().map(|byte| format!("{byte:02x}")).collect()
+/// The same of a file that was read.
+///
+/// # Errors
+/// A section that is broken.
+pub fn of_elf(elf: &object::File<'_>) -> Result<Option<String>, object::Error> {
+    let id = elf.build_id()?.or_else(|| among_constants(elf));
+    Ok(id.map(|id| id.iter().map(|byte| format!("{byte:02x}")).collect()))
+}
+
+/// The id of a firmware that goes into a flash image, which has no place for notes: it lies at this symbol.
+fn among_constants<'a>(elf: &object::File<'a>) -> Option<&'a [u8]> {
+    let symbol = elf
+        .symbols()
+        .find(|symbol| symbol.name() == Ok("_build_id_note"))?;
+    let length = NOTE.len() + SHA1;
+    let note = elf
+        .sections()
+        .find_map(|section| section.data_range(symbol.address(), length as u64).ok().flatten())?;
+    note.strip_prefix(NOTE)
 }
 
 /// Build id of a file that must have one, so that what runs can be compared with it.

@@ -44,6 +44,9 @@ pub struct Played {
     pub time: Duration,
 }
 
+/// What the reason of a skip begins with that holds for all transcripts that follow.
+pub const NOT_PLAYED: &str = "not played: ";
+
 /// The finding on a transcript.
 #[derive(Clone, Debug)]
 pub enum Verdict {

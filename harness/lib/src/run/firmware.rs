@@ -1,6 +1,6 @@
 //! A firmware file that is to be run.
 
-use crate::board::build_id::hex;
+use crate::board::build_id::of_elf;
 use object::{Architecture, Object as _, ObjectKind};
 use std::path::{Path, PathBuf};
 
@@ -82,10 +82,9 @@ impl Firmware {
                 found: format!("{:?} ({:?})", elf.architecture(), elf.kind()),
             });
         }
-        let build_id = elf.build_id().map_err(no_elf)?;
         Ok(Self {
             file: file.to_owned(),
-            build_id: build_id.map(hex),
+            build_id: of_elf(&elf).map_err(no_elf)?,
             machine: if VIRT_MEMORY.contains(&elf.entry()) {
                 Machine::Virt
             } else {

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{self, PipeWriter, Write};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,7 +11,7 @@ use std::time::Duration;
 
 use super::Mode;
 use super::fault::Planned;
-use super::kind::{Kind, Virt};
+use super::kind::Choice;
 use super::machine::Machine;
 use super::switch::Switch;
 use crate::Error;
@@ -33,6 +34,8 @@ pub struct Options {
     pub auto_download: bool,
     /// What it does wrong.
     pub fault: Option<Planned>,
+    /// What sits behind the port.
+    pub kind: Choice,
 }
 
 impl Options {
@@ -42,6 +45,7 @@ impl Options {
             folder: folder.into(),
             auto_download: false,
             fault: None,
+            kind: Choice::Virt,
         }
     }
 }
@@ -80,6 +84,7 @@ pub struct SerialBoard {
     mac: Mac,
     folder: PathBuf,
     flash: PathBuf,
+    endpoint: Option<SocketAddr>,
     told: Arc<Mutex<Told>>,
     orders: Option<Sender<Order>>,
     wake: PipeWriter,
@@ -102,8 +107,8 @@ impl SerialBoard {
     pub(crate) fn start(place: Place, options: &Options) -> Result<Self, Error> {
         let (mac, folder) = (place.mac, options.folder.clone());
         fs::create_dir_all(&folder).map_err(Error::io(format!("make the folder {}", folder.display())))?;
-        let kind: Box<dyn Kind> = Box::new(Virt::new(&folder, mac, place.wire)?);
-        let flash = kind.flash().to_owned();
+        let kind = options.kind.make(&folder, mac, place.wire)?;
+        let (flash, endpoint) = (kind.flash().to_owned(), kind.endpoint());
         let switch = Switch::make(&folder.join("switch"))
             .map_err(Error::io(format!("make the switch in {}", folder.display())))?;
         let told = Arc::new(Mutex::new(Told::default()));
@@ -118,6 +123,7 @@ impl SerialBoard {
             mac,
             folder,
             flash,
+            endpoint,
             told,
             orders: Some(orders),
             wake,
@@ -145,6 +151,12 @@ impl SerialBoard {
     /// The file with the content of its flash.
     pub fn flash(&self) -> &Path {
         &self.flash
+    }
+
+    /// Where its MCP endpoint is reached, if that is not its address on the network: an emulator with a network of its
+    /// own.
+    pub fn endpoint(&self) -> Option<SocketAddr> {
+        self.endpoint
     }
 
     /// A FIFO that takes the board's switches as lines: `run`, `download`, `off`, `fault NAME[@MOMENT]`, `fault none`.
@@ -205,3 +217,7 @@ pub(super) fn next(inbox: &Receiver<Order>) -> Result<Option<Order>, mpsc::RecvE
         Err(mpsc::TryRecvError::Disconnected) => Err(mpsc::RecvError),
     }
 }
+
+#[cfg(test)]
+#[path = "board_tests.rs"]
+mod tests;

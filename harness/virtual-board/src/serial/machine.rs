@@ -2,9 +2,10 @@
 
 use std::fs;
 use std::io::{self, PipeReader, Read};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::net::{SocketAddr, TcpStream};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
-use std::process::{Child, ChildStdin, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -16,7 +17,7 @@ use rustix::io::Errno;
 
 use super::board::{Action, Options, Order, Place, Told, next};
 use super::fault::{Fault, Moment, Planned};
-use super::kind::{Kind, Then};
+use super::kind::{Kind, Line, Then};
 use super::loader::{Boot, Effect};
 use super::packet::{self, command};
 use super::port::Port;
@@ -24,6 +25,7 @@ use super::slip;
 use super::switch::Switch;
 use super::{Cause, Mode};
 use crate::Error;
+use crate::tether::Tether;
 
 /// The line's speed after a reset.
 const BAUD: u32 = 115_200;
@@ -36,6 +38,8 @@ const TRICKLE: Duration = Duration::from_millis(50);
 const NOISE: Duration = Duration::from_millis(10);
 /// Bytes of a burst.
 const BURST: usize = 64;
+/// How long a program may take to offer its UART.
+const CONNECT: Duration = Duration::from_secs(5);
 /// How much of the console is looked at for a fault's moment.
 const RECENT: usize = 8 << 10;
 
@@ -50,14 +54,65 @@ enum State {
         at: Instant,
         cause: Cause,
     },
-    /// It stands still until somebody resets it.
+    /// It has power, and stands still until somebody resets it.
     Still,
 }
 
 struct Guest {
     child: Child,
-    input: ChildStdin,
-    output: PipeReader,
+    /// Does not block.
+    input: OwnedFd,
+    output: OwnedFd,
+}
+
+impl Guest {
+    fn start(mut command: Command, line: &Line, tether: &Tether) -> Result<Self, Error> {
+        let step = "start the board's program";
+        match line {
+            Line::Streams => {
+                let (output, written) = io::pipe().map_err(Error::io(step))?;
+                let errors = written.try_clone().map_err(Error::io(step))?;
+                command.stdin(Stdio::piped()).stdout(written).stderr(errors);
+                let mut child = tether.spawn(command).map_err(Error::io(step))?;
+                let Some(input) = child.stdin.take() else {
+                    return Err(Error::io(step)(io::ErrorKind::BrokenPipe.into()));
+                };
+                rustix::io::ioctl_fionbio(&input, true).map_err(|error| Error::io(step)(error.into()))?;
+                let (input, output) = (input.into(), output.into());
+                Ok(Guest { child, input, output })
+            }
+            Line::Tcp(address) => {
+                command.stdin(Stdio::null()).stdout(Stdio::null());
+                let mut child = tether.spawn(command).map_err(Error::io(step))?;
+                let stream = connect(*address, &mut child);
+                if stream.is_err() {
+                    let _ = child.kill();
+                    let _ = child.wait();
+                }
+                let step = format!("reach the UART of the board's program at {address}");
+                let stream = stream.map_err(Error::io(&step))?;
+                stream.set_nonblocking(true).map_err(Error::io(&step))?;
+                let (input, output) = (stream.try_clone().map_err(Error::io(step))?.into(), stream.into());
+                Ok(Guest { child, input, output })
+            }
+        }
+    }
+}
+
+/// Connects to a server that is about to be there.
+fn connect(address: SocketAddr, child: &mut Child) -> io::Result<TcpStream> {
+    let deadline = Instant::now() + CONNECT;
+    loop {
+        match TcpStream::connect_timeout(&address, CONNECT) {
+            Ok(stream) => return Ok(stream),
+            Err(error) if Instant::now() >= deadline => return Err(error),
+            Err(_) => {}
+        }
+        if let Some(status) = child.try_wait()? {
+            return Err(io::Error::other(format!("it has ended: {status}")));
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
 }
 
 impl Drop for Guest {
@@ -280,25 +335,12 @@ impl Machine {
                 at: Instant::now() + after,
                 cause,
             }),
-            Then::Guest(command) => {
-                let guest = self.start(command)?;
+            Then::Guest(command, line) => {
+                let guest = Guest::start(*command, &line, &self.place.tether)?;
                 self.enter(State::Guest(guest));
             }
         }
         Ok(())
-    }
-
-    fn start(&self, mut command: std::process::Command) -> Result<Guest, Error> {
-        let step = "start the board's program";
-        let (output, written) = io::pipe().map_err(Error::io(step))?;
-        let errors = written.try_clone().map_err(Error::io(step))?;
-        command.stdin(Stdio::piped()).stdout(written).stderr(errors);
-        let mut child = self.place.tether.spawn(command).map_err(Error::io(step))?;
-        let Some(input) = child.stdin.take() else {
-            return Err(Error::io(step)(io::ErrorKind::BrokenPipe.into()));
-        };
-        rustix::io::ioctl_fionbio(&input, true).map_err(|error| Error::io(step)(error.into()))?;
-        Ok(Guest { child, input, output })
     }
 
     /// Changes what runs. The way in from the machine's network is open while a guest runs.
@@ -317,7 +359,8 @@ impl Machine {
         port.flush().map_err(Error::io(step))?;
         let mut bytes = port.read().map_err(Error::io(step))?;
         self.damage(&mut bytes);
-        if self.auto_download && !matches!(self.state, State::Load) && self.has_sync(&bytes) {
+        let may_be_called = self.auto_download && self.mode == Mode::Run && !matches!(self.state, State::Off);
+        if may_be_called && self.has_sync(&bytes) {
             self.reset(Mode::Download, Cause::PowerOn)?;
         }
         match &mut self.state {
@@ -358,23 +401,38 @@ impl Machine {
             return Ok(());
         };
         let mut buffer = [0; 4096];
-        match guest.output.read(&mut buffer) {
+        match rustix::io::read(&guest.output, &mut buffer) {
             Ok(0) => {
                 let status = guest
                     .child
                     .wait()
                     .map_err(Error::io("wait for the board's program"))?;
-                match self.kind.ended(status) {
-                    Some(cause) => self.reset(Mode::Run, cause),
-                    None => {
-                        self.enter(State::Off);
-                        Ok(())
+                self.enter(match self.kind.ended(status) {
+                    Some((cause, after)) => State::Again {
+                        at: Instant::now() + after,
+                        cause,
+                    },
+                    None => State::Still,
+                });
+                Ok(())
+            }
+            Ok(length) => {
+                let before = self.begun();
+                for line in buffer[..length].split_inclusive(|byte| *byte == b'\n') {
+                    self.say(line)?;
+                    self.begin_fault(Instant::now())?;
+                    // What a board does not live to say after that line is not heard.
+                    if self.begun() != before {
+                        break;
                     }
                 }
+                Ok(())
             }
-            Ok(length) => self.say(&buffer[..length]),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(()),
-            Err(error) => Err(Error::io("read what the board's program prints")(error)),
+            Err(Errno::INTR | Errno::AGAIN) => Ok(()),
+            Err(error) => {
+                self.enter(State::Off);
+                Err(Error::io("read what the board's program prints")(error.into()))
+            }
         }
     }
 
@@ -411,6 +469,10 @@ impl Machine {
                 .iter_mut()
                 .for_each(|byte| *byte = byte.rotate_left(3) ^ 0x5a);
         }
+    }
+
+    fn begun(&self) -> bool {
+        self.fault.as_ref().is_some_and(|pending| pending.begun)
     }
 
     fn has_begun(&self, fault: Fault) -> bool {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 use std::time::Duration;
 
-use super::{Kind, Next, Then};
+use super::{Kind, Line, Next, Then};
 use crate::Error;
 use crate::machine::{self, Wire};
 use crate::plan::Mac;
@@ -18,9 +18,7 @@ use crate::serial::{Cause, Mode, program};
 
 /// The machine's memory.
 const MEMORY: std::ops::Range<u32> = 0x8000_0000..0x8080_0000;
-/// Where the firmware expects its configuration sector.
-const CONFIGURATION: u32 = 0x8020_0000;
-/// Between two attempts of a program that does not fit.
+/// Between two attempts of a program that does not fit, or that panics.
 const AGAIN: Duration = Duration::from_millis(500);
 
 pub(in crate::serial) struct Virt {
@@ -83,7 +81,7 @@ impl Virt {
             segments.push((*address, data));
         }
         if let Some(configuration) = &program.configuration {
-            segments.push((CONFIGURATION, configuration));
+            segments.push((machine::CONFIGURATION, configuration));
         }
         let path = &self.program;
         fs::write(path, program::elf(program.entry, &segments))
@@ -118,7 +116,7 @@ impl Kind for Virt {
             }
             boot::Then::Again { cause, after } => Then::Again { cause, after },
             boot::Then::Run(program) => match self.guest(&program, fault)? {
-                Ok(command) => Then::Guest(command),
+                Ok(command) => Then::Guest(Box::new(command), Line::Streams),
                 Err(reason) => {
                     text.push_str(&format!("{reason}\r\n"));
                     Then::Again {
@@ -147,9 +145,9 @@ impl Kind for Virt {
         self.loader.as_ref().map_or(0, Loader::blocks)
     }
 
-    fn ended(&self, status: ExitStatus) -> Option<Cause> {
+    fn ended(&self, status: ExitStatus) -> Option<(Cause, Duration)> {
         // The firmware ends QEMU with 0 when it was told to shut down, and with 1 when it panicked.
-        (status.code() == Some(1)).then_some(Cause::Processor)
+        (status.code() == Some(1)).then_some((Cause::Processor, AGAIN))
     }
 
     fn flash(&self) -> &Path {

@@ -1,0 +1,127 @@
+//! The good server, a fault before it, and the suite.
+
+use libtest_mimic::Failed;
+use mcp_hil_conformance::run::{Options, run};
+use mcp_hil_conformance::text;
+use mcp_hil_conformance::verdict::{Report, Verdict};
+use mcp_hil_faults::{Fault, Proxy, Transport};
+use mcp_hil_harness::report::style::Style;
+use mcp_hil_harness::revision::Revision;
+use mcp_hil_harness::target::{Command, Endpoint, Target};
+use mcp_hil_reference::{Options as ServerOptions, Server, serve_http, serve_stdio};
+use std::process::ExitCode;
+use std::sync::Arc;
+use tokio::net::TcpListener;
+use tokio::runtime::{Builder, Runtime};
+
+/// First argument with which this test is the good server on its standard streams.
+pub const SERVE: &str = "--serve-stdio";
+/// Makes the limit for an answer 2 s: faults that keep silent need not take longer.
+const FACTOR: f64 = 0.2;
+
+/// A good server that a fault breaks.
+#[derive(Clone, Copy)]
+pub struct Broken {
+    pub fault: &'static Fault,
+    pub transport: Transport,
+}
+
+/// What the suite says.
+pub struct Graded {
+    pub report: Report,
+    /// How often the fault changed something; over stdio it can't be told.
+    pub changed: u64,
+}
+
+impl Graded {
+    /// The check that found this clause broken.
+    pub fn red(&self, clause: &str) -> Option<String> {
+        let judged = self
+            .report
+            .results
+            .iter()
+            .find(|judged| judged.findings.iter().any(|finding| finding.row == clause));
+        judged.map(|judged| judged.name.to_owned())
+    }
+
+    pub fn summary(&self) -> String {
+        let bad = self
+            .report
+            .results
+            .iter()
+            .filter(|judged| !matches!(judged.verdict, Verdict::Pass | Verdict::Skip));
+        bad.map(|judged| text::judged(judged, Style::PLAIN, false))
+            .collect()
+    }
+}
+
+fn runtime() -> Result<Runtime, Failed> {
+    Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(Failed::from)
+}
+
+fn server() -> Arc<Server> {
+    Arc::new(Server::new(ServerOptions::default()))
+}
+
+/// Serves on standard input and output until they end.
+pub fn serve() -> ExitCode {
+    let served = runtime()
+        .map(|runtime| runtime.block_on(serve_stdio(tokio::io::stdin(), tokio::io::stdout(), &server())));
+    if matches!(served, Ok(Ok(()))) {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
+}
+
+fn options(revision: Revision, only: Vec<String>) -> Options {
+    Options {
+        revisions: vec![revision],
+        only,
+        deadline_factor: FACTOR,
+        ..Options::default()
+    }
+}
+
+/// Grades a broken server in one revision with the checks whose names hold one of these texts, or all.
+pub fn grade(broken: Broken, revision: Revision, only: Vec<String>) -> Result<Graded, Failed> {
+    let options = options(revision, only);
+    runtime()?.block_on(async {
+        if broken.transport == Transport::Stdio {
+            let this = std::env::current_exe()?;
+            let arguments = ["--fault", broken.fault.name, "--", &this.to_string_lossy(), SERVE];
+            let target = Target::Stdio(Command {
+                program: env!("CARGO_BIN_EXE_mcp-hil-faults").to_owned(),
+                arguments: arguments.map(str::to_owned).to_vec(),
+            });
+            let report = run("broken", &target, &options, |_| {}).await.map_err(Failed::from)?;
+            return Ok(Graded { report, changed: 1 });
+        }
+        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        let upstream = listener.local_addr()?;
+        let proxy = Proxy::start(upstream, broken.fault).await?;
+        let target = Target::Http(Endpoint::parse(&format!("http://{}/mcp", proxy.address()))?);
+        let report = tokio::select! {
+            report = run("broken", &target, &options, |_| {}) => report.map_err(Failed::from)?,
+            served = serve_http(listener, server(), std::future::pending()) => return Err(Failed::from(format!("the server ended: {served:?}"))),
+        };
+        Ok(Graded { report, changed: proxy.changed() })
+    })
+}
+
+/// Grades the good server.
+pub fn grade_good(revision: Revision) -> Result<Graded, Failed> {
+    runtime()?.block_on(async {
+        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        let target = Target::Http(Endpoint::parse(&format!("http://{}/mcp", listener.local_addr()?))?);
+        let options = options(revision, Vec::new());
+        let report = tokio::select! {
+            report = run("good", &target, &options, |_| {}) => report.map_err(Failed::from)?,
+            served = serve_http(listener, server(), std::future::pending()) => return Err(Failed::from(format!("the server ended: {served:?}"))),
+        };
+        Ok(Graded { report, changed: 1 })
+    })
+}

@@ -1,0 +1,159 @@
+//! The suite against every fault and every legal variant: a fault turns a check red that names its clause, a variant none.
+//!
+//! One trial for each fault, revision and transport. With `MCP_HIL_WRITE=1` the results are written to `RESULTS.md`.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a panic is a failed test")]
+
+mod bench;
+mod table;
+
+use bench::{Broken, Graded};
+use libtest_mimic::{Arguments, Failed, Trial};
+use mcp_hil_conformance::checks;
+use mcp_hil_conformance::run::GRADED;
+use mcp_hil_conformance::verdict::Verdict;
+use mcp_hil_faults::{Fault, Transport, faults, variants};
+use mcp_hil_harness::revision::Revision;
+use std::process::ExitCode;
+use std::sync::{Arc, Mutex};
+use table::{Row, Seen};
+
+/// Faults that no check sees, each with the reason: `NAME REVISION: WHY`.
+const UNSEEN: &str = include_str!("unseen.txt");
+
+fn main() -> ExitCode {
+    if std::env::args().nth(1).as_deref() == Some(bench::SERVE) {
+        return bench::serve();
+    }
+    let arguments = Arguments::from_args();
+    let rows = Arc::new(Mutex::new(Vec::new()));
+    let mut trials = Vec::new();
+    for fault in faults() {
+        for (revision, transport) in ways(fault) {
+            let name = format!("{revision}::{transport}::{}", fault.name);
+            let rows = Arc::clone(&rows);
+            trials.push(
+                Trial::test(name, move || is_seen(fault, revision, transport, &rows)).with_kind(fault.area),
+            );
+        }
+    }
+    for variant in variants() {
+        for (revision, transport) in ways(variant) {
+            let name = format!("{revision}::{transport}::legal::{}", variant.name);
+            trials.push(Trial::test(name, move || is_legal(variant, revision, transport)));
+        }
+    }
+    for revision in GRADED {
+        trials.push(Trial::test(format!("{revision}::http::good"), move || {
+            is_good(revision)
+        }));
+    }
+    assert!(trials.len() > 150, "there are no faults to be seen");
+    let conclusion = libtest_mimic::run(&arguments, trials);
+    if std::env::var_os("MCP_HIL_WRITE").is_some() && !arguments.list {
+        table::write(&mut rows.lock().unwrap());
+    }
+    conclusion.exit_code()
+}
+
+/// The revisions and transports that a fault is tried in: over HTTP where it can be, else over stdio.
+fn ways(fault: &'static Fault) -> Vec<(Revision, Transport)> {
+    let transport = if fault.transport.includes(Transport::Http) {
+        Transport::Http
+    } else {
+        Transport::Stdio
+    };
+    fault
+        .revisions
+        .iter()
+        .map(|revision| (*revision, transport))
+        .collect()
+}
+
+/// Why a fault can't be seen, if it is on the list.
+fn unseen(fault: &Fault, revision: Revision) -> Option<&'static str> {
+    let head = format!("{} {revision}: ", fault.name);
+    UNSEEN.lines().find_map(|line| line.strip_prefix(&head))
+}
+
+fn is_seen(
+    fault: &'static Fault,
+    revision: Revision,
+    transport: Transport,
+    rows: &Mutex<Vec<Row>>,
+) -> Result<(), Failed> {
+    let judges: Vec<_> = checks::all()
+        .filter(|check| check.revisions.contains(&revision) && check.rows.contains(&fault.clause))
+        .collect();
+    // what looks back needs something to look at
+    let only = if judges.iter().any(|check| check.looks_back) {
+        Vec::new()
+    } else {
+        judges.iter().map(|check| check.id(revision)).collect()
+    };
+    let graded = if judges.is_empty() {
+        None
+    } else {
+        Some(bench::grade(Broken { fault, transport }, revision, only)?)
+    };
+    let red = graded.as_ref().and_then(|graded| graded.red(fault.clause));
+    let changed = graded.as_ref().map_or(1, |graded| graded.changed);
+    let why = unseen(fault, revision);
+    let seen = match (&red, why) {
+        (Some(check), _) => Seen::By(check.clone()),
+        (None, Some(why)) => Seen::Not(why.to_owned()),
+        (None, None) => Seen::Not(String::new()),
+    };
+    rows.lock().unwrap().push(Row {
+        fault,
+        revision,
+        transport,
+        seen,
+    });
+    if changed == 0 {
+        return Err(Failed::from("the fault changed nothing"));
+    }
+    match (red, why) {
+        (Some(_), None) | (None, Some(_)) => Ok(()),
+        (Some(check), Some(_)) => Err(Failed::from(format!("{check} sees it: take it off unseen.txt"))),
+        (None, None) if judges.is_empty() => Err(Failed::from(format!("no check judges {}", fault.clause))),
+        (None, None) => {
+            let names: Vec<_> = judges.iter().map(|check| check.name).collect();
+            let others = graded.map(|graded| graded.summary()).unwrap_or_default();
+            Err(Failed::from(format!(
+                "none of {} sees that {} is broken\n{others}",
+                names.join(", "),
+                fault.clause
+            )))
+        }
+    }
+}
+
+fn is_legal(variant: &'static Fault, revision: Revision, transport: Transport) -> Result<(), Failed> {
+    let graded = bench::grade(
+        Broken {
+            fault: variant,
+            transport,
+        },
+        revision,
+        Vec::new(),
+    )?;
+    if graded.changed == 0 {
+        return Err(Failed::from("the variant changed nothing"));
+    }
+    no_alarm(&graded)
+}
+
+/// The good server with all its features, before any fault.
+fn is_good(revision: Revision) -> Result<(), Failed> {
+    no_alarm(&bench::grade_good(revision)?)
+}
+
+fn no_alarm(graded: &Graded) -> Result<(), Failed> {
+    let alarm = |verdict| matches!(verdict, Verdict::Fail | Verdict::Infrastructure);
+    if graded.report.results.iter().any(|judged| alarm(judged.verdict))
+        || graded.report.count(Verdict::Pass) == 0
+    {
+        return Err(Failed::from(graded.summary()));
+    }
+    Ok(())
+}

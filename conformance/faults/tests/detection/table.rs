@@ -1,0 +1,97 @@
+//! The results as a page: counts by revision and area, then every fault.
+
+use mcp_hil_faults::{Fault, Level, Transport};
+use mcp_hil_harness::revision::Revision;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+/// Whether a fault was seen.
+pub enum Seen {
+    /// By this check.
+    By(String),
+    /// Not, and why it can't be.
+    Not(String),
+}
+
+/// A fault in a revision.
+pub struct Row {
+    pub fault: &'static Fault,
+    pub revision: Revision,
+    pub transport: Transport,
+    pub seen: Seen,
+}
+
+/// Seen and all, of binding clauses and of others.
+#[derive(Default)]
+struct Count {
+    binding: (usize, usize),
+    other: (usize, usize),
+}
+
+impl Count {
+    fn add(&mut self, row: &Row) {
+        let is_binding = matches!(row.fault.level, Some(Level::Must | Level::MustNot));
+        let (seen, all) = if is_binding {
+            &mut self.binding
+        } else {
+            &mut self.other
+        };
+        *seen += usize::from(matches!(row.seen, Seen::By(_)));
+        *all += 1;
+    }
+}
+
+fn share((seen, all): (usize, usize)) -> String {
+    if all == 0 {
+        "-".to_owned()
+    } else {
+        format!("{seen} of {all} ({:.0} %)", 100.0 * seen as f64 / all as f64)
+    }
+}
+
+/// Writes `RESULTS.md` beside the package.
+pub fn write(rows: &mut [Row]) {
+    rows.sort_by_key(|row| (row.revision, row.fault.area, row.fault.name));
+    let mut text = String::from(
+        "# What the suite sees\n\nWritten by `MCP_HIL_WRITE=1 cargo test -p mcp-hil-faults --test detection`. Each fault is put before the reference server, and \
+         counts as seen where a check that names its clause turns red or warns.\n\n| revision | area | MUST, MUST NOT | SHOULD, SHOULD NOT |\n|---|---|---|---|\n",
+    );
+    let mut counts: BTreeMap<(Revision, &str), Count> = BTreeMap::new();
+    for row in rows.iter() {
+        for area in [row.fault.area, "all"] {
+            counts.entry((row.revision, area)).or_default().add(row);
+        }
+        if row.fault.case.is_some() {
+            counts
+                .entry((row.revision, "seen in the field"))
+                .or_default()
+                .add(row);
+        }
+    }
+    for ((revision, area), count) in &counts {
+        let _ = writeln!(
+            text,
+            "| {revision} | {area} | {} | {} |",
+            share(count.binding),
+            share(count.other)
+        );
+    }
+    text.push_str("\n| revision | fault | what it does | clause | seen by |\n|---|---|---|---|---|\n");
+    for row in rows.iter() {
+        let seen = match &row.seen {
+            Seen::By(check) => format!("`{check}`"),
+            Seen::Not(why) => format!("not seen: {why}"),
+        };
+        let over = if row.transport == Transport::Stdio {
+            " (stdio)"
+        } else {
+            ""
+        };
+        let _ = writeln!(
+            text,
+            "| {} | `{}`{over} | {} | `{}` | {seen} |",
+            row.revision, row.fault.name, row.fault.about, row.fault.clause
+        );
+    }
+    std::fs::write(concat!(env!("CARGO_MANIFEST_DIR"), "/RESULTS.md"), text).unwrap();
+}
