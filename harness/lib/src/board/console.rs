@@ -18,6 +18,12 @@ pub struct Boot {
     pub mac: Option<String>,
     /// URL of the endpoint, once it serves.
     pub url: Option<String>,
+    /// State of its configuration: `ok`, `missing` or `bad`.
+    pub configuration: Option<String>,
+    /// Its address.
+    pub address: Option<String>,
+    /// The last stage that it told.
+    pub stage: Option<String>,
 }
 
 impl Boot {
@@ -34,11 +40,14 @@ impl Boot {
         };
         match stage {
             "reset" => *self = Self::default(),
+            "configuration" => self.configuration = value("state"),
+            "address" => self.address = value("ip"),
             "build" => self.build_id = value("id"),
             "mac" => self.mac = value("mac"),
             "serving" => self.url = value("url"),
             _ => {}
         }
+        self.stage = Some(stage.to_owned());
     }
 }
 
@@ -78,7 +87,11 @@ mod tests {
         let mut boot = Boot::default();
         boot.line("mcp-device boot stage=serving url=http://x/");
         boot.line("mcp-device boot stage=reset reason=watchdog");
-        assert_eq!(boot, Boot::default());
+        let reset = Boot {
+            stage: Some("reset".to_owned()),
+            ..Boot::default()
+        };
+        assert_eq!(boot, reset);
     }
 
     #[test]
