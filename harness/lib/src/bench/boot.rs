@@ -133,10 +133,10 @@ fn judge(
             format!("it runs build {running}, {wanted} was flashed"),
         );
     }
-    if let Some(state) = boot.configuration.as_deref().filter(|state| *state != "ok") {
+    if let (Some(state), Some(reason)) = (&boot.configuration, &boot.waits) {
         return bad(
             Kind::NoNetwork,
-            format!("its configuration is {state}, so it knows no network"),
+            format!("its configuration is {state}, so it waits: {reason}"),
         );
     }
     if boot.url.is_some() {
@@ -224,13 +224,10 @@ mod tests {
     fn what_keeps_a_board_from_coming_up_has_a_name() {
         assert_eq!(after(RESET, 30), None);
         assert_eq!(kind(RESET, 61), Kind::NoNetwork);
-        assert_eq!(
-            kind(
-                &format!("{RESET}mcp-device boot stage=configuration state=missing\n"),
-                0
-            ),
-            Kind::NoNetwork
-        );
+        let missing = format!("{RESET}mcp-device boot stage=configuration state=missing\n");
+        assert_eq!(after(&missing, 1), None);
+        let waits = missing + "mcp-device warning: configuration: no network is named\n";
+        assert_eq!(kind(&waits, 0), Kind::NoNetwork);
         let address = format!("{RESET}mcp-device boot stage=address ip=192.168.4.2\n");
         assert_eq!(kind(&address, 61), Kind::Hung);
         assert_eq!(kind(&RESET.replace("17f4", "0bad"), 0), Kind::OldFirmware);

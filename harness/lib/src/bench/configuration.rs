@@ -4,6 +4,7 @@
 
 use serde::Deserialize;
 use std::fmt;
+use std::net::Ipv4Addr;
 
 /// Bytes of a flash sector.
 pub const SECTOR: usize = 4096;
@@ -22,6 +23,49 @@ pub struct Configuration {
     pub hostname: Option<String>,
     /// Bearer token that every request must carry.
     pub token: Option<String>,
+    /// Its own address; none for DHCP.
+    pub ipv4: Option<Ipv4>,
+}
+
+/// An IPv4 address of a board's own.
+#[derive(Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ipv4 {
+    /// Address and bits of the prefix, as `192.168.4.20/24`.
+    pub address: String,
+    /// The way to other networks.
+    pub gateway: Option<String>,
+}
+
+impl fmt::Debug for Ipv4 {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ipv4").finish_non_exhaustive()
+    }
+}
+
+impl Ipv4 {
+    /// The value of its entry; none if there are no such hosts.
+    fn entry(&self) -> Option<Vec<u8>> {
+        let (address, bits) = self.address.split_once('/')?;
+        let address: Ipv4Addr = address.parse().ok()?;
+        let prefix: u8 = bits.parse().ok().filter(|bits| (1..=30).contains(bits))?;
+        let mask = u32::MAX << (32 - prefix);
+        let is_host = |host: Ipv4Addr| {
+            let own = host.to_bits() & !mask;
+            matches!(host.octets()[0], 1..=126 | 128..=223) && own != 0 && own != !mask
+        };
+        let mut entry = address.octets().to_vec();
+        entry.push(prefix);
+        if let Some(gateway) = &self.gateway {
+            let gateway: Ipv4Addr = gateway.parse().ok()?;
+            let is_near = gateway.to_bits() & mask == address.to_bits() & mask;
+            if !is_near || gateway == address || !is_host(gateway) {
+                return None;
+            }
+            entry.extend(gateway.octets());
+        }
+        is_host(address).then_some(entry)
+    }
 }
 
 /// A Wi-Fi network.
@@ -51,7 +95,7 @@ impl fmt::Debug for Wifi {
 pub enum ConfigurationError {
     /// No JSON, or not of the schema's shape.
     #[error(
-        "not the JSON of a configuration, line {line} column {column}: it has \"wifi\": {{\"ssid\", \"password\"}}, \"hostname\", \"token\", all of them strings"
+        "not the JSON of a configuration, line {line} column {column}: it has \"wifi\": {{\"ssid\", \"password\"}}, \"hostname\", \"token\", \"ipv4\": {{\"address\", \"gateway\"}}"
     )]
     Json {
         /// Line, from 1.
@@ -102,6 +146,7 @@ impl Configuration {
             wifi: ssid.map(|ssid| Wifi { ssid, password }),
             hostname,
             token,
+            ipv4: None,
         };
         if configuration == Self::default() {
             return Ok(None);
@@ -142,26 +187,33 @@ impl Configuration {
                 "must be 16 to 128 letters, digits and - . _ ~ + /, and then perhaps =",
             ));
         }
+        if self.ipv4.as_ref().is_some_and(|ipv4| ipv4.entry().is_none()) {
+            return Err(wrong(
+                "/ipv4",
+                "must be a host's address with 1 to 30 bits of prefix, as 192.168.4.20/24, and perhaps another host of its network",
+            ));
+        }
         Ok(())
     }
 
     /// The whole sector.
     pub fn sector(&self) -> Vec<u8> {
         let wifi = self.wifi.as_ref();
+        let text = |text: &String| text.clone().into_bytes();
         let values = [
-            (1, wifi.map(|wifi| wifi.ssid.as_str())),
-            (2, wifi.and_then(|wifi| wifi.password.as_deref())),
-            (3, self.hostname.as_deref()),
-            (4, self.token.as_deref()),
+            (1, wifi.map(|wifi| text(&wifi.ssid))),
+            (2, wifi.and_then(|wifi| wifi.password.as_ref().map(text))),
+            (3, self.hostname.as_ref().map(text)),
+            (4, self.token.as_ref().map(text)),
+            (5, self.ipv4.as_ref().and_then(Ipv4::entry)),
         ];
         let mut entries = Vec::new();
         for (tag, value) in values {
+            let Some(value) = value else { continue };
             // checked: no value has more than 128 bytes
-            if let Some((value, length)) =
-                value.and_then(|value| Some((value, u8::try_from(value.len()).ok()?)))
-            {
+            if let Ok(length) = u8::try_from(value.len()) {
                 entries.extend([tag, length]);
-                entries.extend(value.as_bytes());
+                entries.extend(value);
             }
         }
         let length = u16::try_from(entries.len()).unwrap_or_default();
@@ -229,7 +281,7 @@ mod tests {
             assert!(sector[wanted.len()..].iter().all(|byte| *byte == 0xff));
             compared += 1;
         }
-        assert_eq!(compared, 4);
+        assert_eq!(compared, 5);
     }
 
     #[test]
@@ -246,6 +298,12 @@ mod tests {
             ),
             (r#"{"hostname": "-S3CRET"}"#, "/hostname"),
             (r#"{"token": "S3CRET"}"#, "/token"),
+            (r#"{"ipv4": {"address": "10.0.0.255/24"}}"#, "/ipv4"),
+            (r#"{"ipv4": {"address": "10.0.0.5/31"}}"#, "/ipv4"),
+            (
+                r#"{"ipv4": {"address": "10.0.0.5/24", "gateway": "10.0.1.1"}}"#,
+                "/ipv4",
+            ),
             (r#"{"token": 3}"#, "line 1 column 11"),
             (r#"{"S3CRET": 1}"#, "line 1 column 9"),
             ("{\"token\": \"S3CRET", "line 1 column"),

@@ -24,11 +24,19 @@ pub struct Boot {
     pub address: Option<String>,
     /// The last stage that it told.
     pub stage: Option<String>,
+    /// What it waits for, where it waits to be flashed with a configuration.
+    pub waits: Option<String>,
 }
 
 impl Boot {
     /// Takes a line of the console. A reset makes all that was told before stale.
     pub fn line(&mut self, line: &str) {
+        if let Some(reason) = line
+            .trim_end()
+            .strip_prefix("mcp-device warning: configuration: ")
+        {
+            self.waits = Some(reason.to_owned());
+        }
         let Some((stage, values)) = parse(line) else {
             return;
         };
