@@ -6,6 +6,9 @@ use crate::lab::{Lab, Stop};
 use mcp_hil_harness::message;
 use serde_json::{Value, json};
 
+/// Cancellations in a row that a server must bear.
+const LATE: usize = 12;
+
 pub const CHECKS: &[Check] = &[
     check!(
         "cancellation/ignored",
@@ -72,14 +75,21 @@ async fn ignored(lab: &mut Lab) -> Result<(), Stop> {
     Ok(())
 }
 
-/// A request and its cancellation back to back, several times: answered once or not at all, and the next is served.
+/// Requests and their cancellations back to back: each is answered once or not at all, and the next is served.
 async fn late(lab: &mut Lab) -> Result<(), Stop> {
     let row = "both/cancellation/race-graceful";
-    for _ in 0..4 {
+    for _ in 0..LATE {
         let request = lab.request(lab.harmless(), Value::Null);
-        lab.send(&request).await?;
-        has_no_effect(lab, row, &cancelled(json!({"requestId": request["id"]}))).await?;
+        let answered = lab.send(&request).await?;
+        let id = request["id"].clone();
+        let exchange = lab.send(&cancelled(json!({"requestId": id}))).await?;
+        lab.note(row, expect::unanswered(&exchange), &exchange);
+        if answered.fault.is_some() || exchange.fault.is_some() {
+            break;
+        }
     }
+    let next = lab.ask(lab.harmless(), Value::Null).await?;
+    lab.note(row, expect::result(&next), &next);
     Ok(())
 }
 

@@ -7,6 +7,9 @@ use mcp_hil_harness::client::Exchange;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 
+/// Most pages of the second walk.
+const MAX_AGAIN: usize = 5;
+
 pub const CHECKS: &[Check] = &[
     check!(
         "pagination/walk",
@@ -106,6 +109,18 @@ async fn walk(lab: &mut Lab) -> Result<(), Stop> {
                 lab.found("both/pagination/complete-no-duplicates", what, &[page]);
                 return Ok(());
             }
+        }
+    }
+    // a second walk along the cursors of the first
+    for (number, page) in pages.iter().enumerate().skip(1).take(MAX_AGAIN) {
+        let cursor = expect::result(&pages[number - 1]).map(|result| result["nextCursor"].clone());
+        let exchange = lab
+            .ask("tools/list", json!({"cursor": cursor.unwrap_or_default()}))
+            .await?;
+        if expect::result(&exchange).is_ok() && names(&exchange) != names(page) {
+            let what = format!("a second walk gives other tools on page {}", number + 1);
+            lab.found("both/pagination/complete-no-duplicates", what, &[page, &exchange]);
+            break;
         }
     }
     Ok(())

@@ -1,6 +1,6 @@
 //! The command line.
 
-use crate::{exit, targets};
+use crate::{bench, exit, targets};
 use clap::{Parser, Subcommand, ValueEnum};
 use mcp_hil_harness::discover::SERVICE;
 use mcp_hil_harness::revision::Revision;
@@ -34,6 +34,23 @@ pub(crate) enum Command {
     Reference(Reference),
     /// Find boards over mDNS, and say what is odd about their announcements
     Discover(Discover),
+    /// Show the boards of this bench, who has them, what they run; or scan for them
+    Boards(bench::args::Boards),
+    /// Flash an image onto a board, reset it, and watch it come up
+    Flash(bench::args::Flash),
+    /// Tell a board its Wi-Fi network, its name, its bearer token
+    Config(bench::args::Config),
+    /// Erase a board's flash
+    Erase(bench::args::Erase),
+    /// Read a board's flash into a file
+    ReadFlash(bench::args::ReadFlash),
+    /// Follow a board's console, and say what it means
+    Monitor(bench::args::Monitor),
+    /// Look over this machine as a runner with boards, and say what to mend
+    Doctor(bench::args::Doctor),
+    /// What flashes, in a process of its own
+    #[command(hide = true)]
+    FlashingProcess,
     /// Start boards in QEMU on a network of their own, and run a command there
     #[cfg(target_os = "linux")]
     Virtual(Virtual),

@@ -1,6 +1,7 @@
 //! The `mcp-hil` command: arguments in, exit code out. The work is done by `mcp-hil-harness` and `mcp-hil-reference`.
 
 mod args;
+mod bench;
 mod check;
 mod discover;
 mod exit;
@@ -37,6 +38,17 @@ pub fn run(args: Args) -> Exit {
             args::Command::Run(args) => signals::or(run::run(args)).await,
             args::Command::Reference(reference) => signals::or(reference::run(reference)).await,
             args::Command::Discover(discover) => signals::or(discover::run(discover)).await,
+            args::Command::Boards(boards) => signals::or(bench::boards::run(boards)).await,
+            args::Command::Flash(flash) => signals::or(bench::flash::flash(flash)).await,
+            args::Command::Config(config) => signals::or(bench::flash::config(config)).await,
+            args::Command::Erase(erase) => signals::or(bench::flash::erase(erase)).await,
+            args::Command::ReadFlash(read) => signals::or(bench::flash::read(read)).await,
+            args::Command::Monitor(monitor) => signals::or(bench::monitor::run(monitor)).await,
+            args::Command::Doctor(doctor) => bench::doctor::run(&doctor),
+            args::Command::FlashingProcess => {
+                mcp_hil_harness::bench::flash::child::serve();
+                Exit::Passed
+            }
             // waits outside the runtime, and its children follow it by themselves
             #[cfg(target_os = "linux")]
             args::Command::Virtual(args) => virtual_::run(&args).await,

@@ -4,6 +4,7 @@
 //! and processes are touched only in [`client`], [`discover`], [`http::connection`], [`process`] and [`board`]. This
 //! crate compares exchanges with transcripts; it never judges conformance to the specification.
 
+pub mod bench;
 pub mod board;
 pub mod client;
 pub mod diff;

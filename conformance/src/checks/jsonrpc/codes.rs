@@ -3,6 +3,7 @@
 use crate::check::{BOTH, Check, LEGACY, MODERN, check};
 use crate::expect::{self, INVALID_PARAMS, METHOD_NOT_FOUND};
 use crate::lab::{Lab, Stop};
+use mcp_hil_harness::message;
 use serde_json::{Value, json};
 
 pub const CHECKS: &[Check] = &[
@@ -29,6 +30,12 @@ pub const CHECKS: &[Check] = &[
         BOTH,
         invalid_params,
         ["jsonrpc-2.0/invalid-params-code"]
+    ),
+    check!(
+        "jsonrpc/retired-codes",
+        MODERN,
+        retired,
+        ["2026-07-28/base/no-retired-codes"]
     ),
 ];
 
@@ -66,5 +73,20 @@ async fn invalid_params(lab: &mut Lab) -> Result<(), Stop> {
         expect::error(&exchange, &[INVALID_PARAMS]),
         &exchange,
     );
+    Ok(())
+}
+
+/// A resource that is not there, which older revisions answered with a code of their own.
+async fn retired(lab: &mut Lab) -> Result<(), Stop> {
+    let exchange = lab
+        .ask("resources/read", json!({"uri": "file:///no-such-resource"}))
+        .await?;
+    let code = expect::message(&exchange).map(message::error_code);
+    let judged = match code {
+        Ok(Some(code @ (-32002 | -32042))) => Err(format!("error code {code} is retired")),
+        Ok(_) => Ok(()),
+        Err(reason) => Err(reason),
+    };
+    lab.note("2026-07-28/base/no-retired-codes", judged, &exchange);
     Ok(())
 }

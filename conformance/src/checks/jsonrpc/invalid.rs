@@ -3,6 +3,7 @@
 use crate::check::{BOTH, Check, check};
 use crate::expect::{self, HEADER_MISMATCH, INVALID_PARAMS, INVALID_REQUEST};
 use crate::lab::{Lab, Stop};
+use mcp_hil_harness::revision::Era;
 use mcp_hil_harness::target::Target;
 use serde_json::{Value, json};
 
@@ -52,10 +53,9 @@ async fn is_invalid(lab: &mut Lab, row: &'static str, message: &Value) -> Result
     let exchange = lab.send_instead(&good, message.to_string().as_bytes()).await?;
     // a server may look at the headers first
     let codes = [INVALID_REQUEST, HEADER_MISMATCH];
-    let is_http = matches!(lab.shared.target, Target::Http(_));
+    let is_modern_http = lab.era() == Era::Modern && matches!(lab.shared.target, Target::Http(_));
     // the headers speak of a method, and the body has none or another
-    let may_mismatch =
-        is_http && lab.harmless() == "server/discover" && message.get("method") != good.get("method");
+    let may_mismatch = is_modern_http && message.get("method") != good.get("method");
     let codes = if may_mismatch { &codes[..] } else { &codes[..1] };
     lab.note(row, expect::refused_as(&exchange, codes), &exchange);
     Ok(())
@@ -93,17 +93,19 @@ async fn no_method(lab: &mut Lab) -> Result<(), Stop> {
 }
 
 async fn params_no_object(lab: &mut Lab) -> Result<(), Stop> {
-    let mut kinds = vec![json!("x"), json!(7), json!(true), json!([1])];
-    if lab.harmless() == "server/discover" {
-        // in the legacy era some write null for no parameters
-        kinds.push(Value::Null);
-    }
-    for params in kinds {
+    let row = "jsonrpc-2.0/params-must-be-structured";
+    for params in [json!("x"), json!(7), json!(true), json!([1]), Value::Null] {
         let mut request = lab.request(lab.harmless(), Value::Null);
+        // in the legacy era some write null for no parameters: it may be served, and must be answered
+        let may_be_served = params.is_null() && lab.era() == Era::Legacy;
         request["params"] = params;
         let exchange = lab.send(&request).await?;
-        let refused = expect::refused_as(&exchange, &[INVALID_REQUEST, INVALID_PARAMS]);
-        lab.note("jsonrpc-2.0/params-must-be-structured", refused, &exchange);
+        let judged = if may_be_served {
+            expect::message(&exchange).map(drop)
+        } else {
+            expect::refused_as(&exchange, &[INVALID_REQUEST, INVALID_PARAMS])
+        };
+        lab.note(row, judged, &exchange);
     }
     Ok(())
 }

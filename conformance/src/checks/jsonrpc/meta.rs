@@ -161,7 +161,7 @@ async fn no_client_info(lab: &mut Lab) -> Result<(), Stop> {
 
 async fn client_info(lab: &mut Lab) -> Result<(), Stop> {
     let mut lists = Vec::new();
-    for name in ["claude-desktop", "curl"] {
+    for name in ["mcp-hil", "curl"] {
         let mut request = good(lab);
         request["params"]["_meta"][META_CLIENT_INFO] = json!({"name": name, "version": "0.0.1"});
         let exchange = lab.send(&request).await?;

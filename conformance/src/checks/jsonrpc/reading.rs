@@ -3,7 +3,12 @@
 use crate::check::{BOTH, Check, LEGACY, check};
 use crate::expect::{self, INVALID_REQUEST, PARSE_ERROR};
 use crate::lab::{Lab, Stop};
+use mcp_hil_harness::http::Piece;
 use serde_json::{Value, json};
+use std::time::Duration;
+
+/// Long enough for two segments, too short to count as a pause.
+const SPLIT: Duration = Duration::from_millis(30);
 
 pub const CHECKS: &[Check] = &[
     check!(
@@ -41,15 +46,17 @@ pub const CHECKS: &[Check] = &[
 
 async fn parse_error(lab: &mut Lab) -> Result<(), Stop> {
     let request = lab.request(lab.harmless(), Value::Null);
-    for cut in ["}", "\"}"] {
-        let text = request.to_string();
-        let body = text.trim_end_matches('}').trim_end_matches(cut).to_owned() + " bad";
+    let text = request.to_string();
+    for body in [
+        format!("{} bad", &text[..text.len() - 1]),
+        text[..text.len() - 4].to_owned(),
+    ] {
         let exchange = lab.send_instead(&request, body.as_bytes()).await?;
-        lab.must(
-            "jsonrpc-2.0/parse-error-code",
-            expect::refused_as(&exchange, &[PARSE_ERROR]),
-            &exchange,
-        )?;
+        let refused = match expect::status(&exchange) {
+            Some(400) => expect::refused_as(&exchange, &[PARSE_ERROR]),
+            _ => expect::error(&exchange, &[PARSE_ERROR]).map(drop),
+        };
+        lab.must("jsonrpc-2.0/parse-error-code", refused, &exchange)?;
         let id = exchange
             .message()
             .and_then(|answer| answer.get("id"))
@@ -96,6 +103,28 @@ async fn utf8(lab: &mut Lab) -> Result<(), Stop> {
         });
         lab.note("both/base/utf8", kept, &exchange);
     }
+    split_in_a_character(lab, request, text).await
+}
+
+/// The body in two segments, cut within a character.
+async fn split_in_a_character(lab: &mut Lab, mut request: Value, text: &str) -> Result<(), Stop> {
+    if lab.endpoint().is_err() {
+        return Ok(());
+    }
+    request["id"] = json!(text);
+    let bytes = lab.post(&request).await?.to_bytes();
+    let at = bytes
+        .iter()
+        .position(|byte| !byte.is_ascii())
+        .map_or(0, |at| at + 1);
+    let (one, other) = bytes.split_at(at);
+    let pieces = [
+        Piece::Bytes(one.to_vec()),
+        Piece::Pause(SPLIT),
+        Piece::Bytes(other.to_vec()),
+    ];
+    let (exchange, _) = lab.deliver_raw(&pieces, &["POST"], None).await?;
+    lab.note("both/base/utf8", expect::result(&exchange), &exchange);
     Ok(())
 }
 

@@ -10,6 +10,14 @@ use serde_json::Value;
 /// Most characters of an error message that still is a short sentence.
 const MAX_CONCISE: usize = 200;
 
+/// Keys of the protocol's own that a server may send in either revision (2025-11-25, Tasks; 2026-07-28, basic, `_meta`).
+const KNOWN_KEYS: [&str; 4] = [
+    "io.modelcontextprotocol/related-task",
+    "io.modelcontextprotocol/model-immediate-response",
+    "io.modelcontextprotocol/serverInfo",
+    "io.modelcontextprotocol/subscriptionId",
+];
+
 pub const CHECKS: &[Check] = &[
     check!(
         "jsonrpc/every-version",
@@ -259,6 +267,7 @@ async fn codes(lab: &mut Lab) -> Result<(), Stop> {
             Some(code @ -32099..=-32020) if !(-32022..=-32020).contains(&code) && code != -32042 => {
                 Err(format!("error code {code} is reserved and not defined"))
             }
+            Some(-32022) => Err("error code -32022 to a request of a version that the server has".to_owned()),
             _ => Ok(()),
         },
     );
@@ -351,12 +360,16 @@ async fn meta_keys(lab: &mut Lab) -> Result<(), Stop> {
         &|key| parts(key).is_none(),
         "a key in _meta is not PREFIX/NAME or NAME",
     );
+    // an extension may define keys that begin with its name
+    let extensions: Vec<String> = lab.offer().capabilities()["extensions"]
+        .as_object()
+        .map(|extensions| extensions.keys().cloned().collect())
+        .unwrap_or_default();
     let reserved = |prefix: &str| matches!(prefix.split('.').nth(1), Some("modelcontextprotocol" | "mcp"));
     let invented = |key: &str| {
-        // those of the specification and of its extensions
-        parts(key)
-            .and_then(|(prefix, _)| prefix)
-            .is_some_and(|prefix| reserved(prefix) && prefix != "io.modelcontextprotocol")
+        parts(key).and_then(|(prefix, _)| prefix).is_some_and(&reserved)
+            && !KNOWN_KEYS.contains(&key)
+            && !extensions.iter().any(|extension| key.starts_with(extension))
     };
     judge(
         lab,

@@ -109,11 +109,9 @@ async fn results(lab: &mut Lab) -> Result<(), Stop> {
         }
         let Some(content) = result.get("content").and_then(Value::as_array) else {
             let content = result.get("content").unwrap_or(&Value::Null);
-            lab.found(
-                "both/tools/content-always-array",
-                of(format!("content is {content}, no array")),
-                &[&exchange],
-            );
+            let what = of(format!("content is {}, no array", expect::brief(content)));
+            lab.found("both/tools/content-always-array", what.clone(), &[&exchange]);
+            lab.found("both/tools/call-basic", what, &[&exchange]);
             continue;
         };
         for item in content {

@@ -1,7 +1,6 @@
 //! A board's console: what it printed, and the boot lines in it (`firmware/README.md`, "Boot log"): pure.
 
 use std::fmt::Debug;
-use std::net::IpAddr;
 use std::time::Instant;
 
 /// What a board prints, kept by whoever reads it.
@@ -22,15 +21,27 @@ pub struct Boot {
     pub build_id: Option<String>,
     /// MAC address.
     pub mac: Option<String>,
-    /// Its address, the latest one.
-    pub address: Option<IpAddr>,
     /// URL of the endpoint, once it serves.
     pub url: Option<String>,
+    /// State of its configuration: `ok`, `missing` or `bad`.
+    pub configuration: Option<String>,
+    /// Its address.
+    pub address: Option<String>,
+    /// The last stage that it told.
+    pub stage: Option<String>,
+    /// What it waits for, where it waits to be flashed with a configuration.
+    pub waits: Option<String>,
 }
 
 impl Boot {
     /// Takes a line of the console. A reset makes all that was told before stale.
     pub fn line(&mut self, line: &str) {
+        if let Some(reason) = line
+            .trim_end()
+            .strip_prefix("mcp-device warning: configuration: ")
+        {
+            self.waits = Some(reason.to_owned());
+        }
         let Some((stage, values)) = parse(line) else {
             return;
         };
@@ -42,12 +53,14 @@ impl Boot {
         };
         match stage {
             "reset" => *self = Self::default(),
+            "configuration" => self.configuration = value("state"),
+            "address" => self.address = value("ip"),
             "build" => self.build_id = value("id"),
             "mac" => self.mac = value("mac"),
-            "address" => self.address = value("ip").and_then(|ip| ip.parse().ok()),
             "serving" => self.url = value("url"),
             _ => {}
         }
+        self.stage = Some(stage.to_owned());
     }
 }
 
@@ -80,7 +93,7 @@ mod tests {
             boot.line(line);
         }
         assert_eq!(boot.build_id.as_deref(), Some("17f4"));
-        assert_eq!(boot.address, Some(IpAddr::from([127, 0, 0, 1])));
+        assert_eq!(boot.address.as_deref(), Some("127.0.0.1"));
         assert_eq!(boot.url.as_deref(), Some("http://127.0.0.1:1/mcp"));
     }
 
@@ -89,7 +102,11 @@ mod tests {
         let mut boot = Boot::default();
         boot.line("mcp-device boot stage=serving url=http://x/");
         boot.line("mcp-device boot stage=reset reason=watchdog");
-        assert_eq!(boot, Boot::default());
+        let reset = Boot {
+            stage: Some("reset".to_owned()),
+            ..Boot::default()
+        };
+        assert_eq!(boot, reset);
     }
 
     #[test]

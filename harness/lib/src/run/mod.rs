@@ -276,7 +276,7 @@ async fn boot(
         lines.iter().for_each(|line| boot.line(line));
         let mut clues = started.clues.clone();
         clues.mac = clues.mac.or_else(|| boot.mac.clone());
-        clues.address = clues.address.or(boot.address);
+        clues.address = clues.address.or_else(|| boot.address.as_deref()?.parse().ok());
         if let Some(url) = boot.url {
             return Ok((clues, format!("serving {url}")));
         }

@@ -1,0 +1,114 @@
+//! The commands that deal with boards.
+
+pub(crate) mod args;
+pub(crate) mod boards;
+pub(crate) mod doctor;
+pub(crate) mod flash;
+pub(crate) mod monitor;
+
+use crate::exit::Exit;
+use crate::output;
+use args::{Choice, ConfigurationFrom};
+use mcp_hil_harness::bench::choose::{self, ChooseError};
+use mcp_hil_harness::bench::configuration::Configuration;
+use mcp_hil_harness::bench::failure::{Blame, Failure};
+use mcp_hil_harness::bench::inventory::{self, Entry, Inventory, InventoryError};
+use mcp_hil_harness::bench::lease::{Holder, Lease, Leases};
+use mcp_hil_harness::bench::memory::Memories;
+use mcp_hil_harness::bench::ports;
+use mcp_hil_harness::report::escape;
+use std::path::{Path, PathBuf};
+
+/// A board, and the right to use it.
+#[derive(Debug)]
+pub(crate) struct Held {
+    /// The board.
+    pub board: Entry,
+    /// Until this is dropped.
+    pub _lease: Lease,
+}
+
+/// Finds the board that is meant and takes its lease, waiting as long as was asked.
+///
+/// # Errors
+/// The exit code, with the reason told.
+pub(crate) async fn acquire(choice: &Choice, named: Option<&str>, command: &str) -> Result<Held, Exit> {
+    let wanted = choice
+        .wanted(named)
+        .map_err(|reason| Exit::Usage.because(&reason))?;
+    let inventory = load(choice.boards.as_deref())?;
+    let candidates =
+        choose::candidates(&wanted, inventory.as_ref(), &ports::list()).map_err(|error| match error {
+            ChooseError::Unclear(reason) => Exit::Usage.because(&reason),
+            ChooseError::Failed(failure) => failed(&failure),
+        })?;
+    let (wait, holder) = (choice.wait, Holder::here(&format!("mcp-hil {command}")));
+    let waiting = |who: &str| output::print(true, &format!("waiting: {}\n", escape(who)));
+    let leases = Leases::of_this_machine();
+    let taken = blocking(move || choose::lease(&leases, &candidates, &holder, wait, waiting)).await?;
+    let (board, lease) = taken.map_err(|failure| failed(&failure))?;
+    Ok(Held { board, _lease: lease })
+}
+
+/// The inventory that is meant; none if there is none.
+pub(crate) fn load(named: Option<&Path>) -> Result<Option<Inventory>, Exit> {
+    let Some(file) = inventory::find(named) else {
+        return Ok(None);
+    };
+    match Inventory::load(&file) {
+        Ok(inventory) => Ok(Some(inventory)),
+        Err(error @ InventoryError::File { .. }) => {
+            Err(Exit::Usage.because(&format!("the inventory {error}")))
+        }
+        Err(error) => Err(Exit::Usage.because(&error.to_string())),
+    }
+}
+
+/// Tells a failure, with its evidence and the way out; the code says who is at fault.
+pub(crate) fn failed(failure: &Failure) -> Exit {
+    let exit = match failure.kind.blame() {
+        Blame::Bench => Exit::Infrastructure,
+        Blame::Firmware => Exit::Failed,
+    };
+    exit.because(&failure.report())
+}
+
+/// Runs on a thread of its own what waits for ports and files, so that a signal still ends the command.
+pub(crate) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Exit> {
+    tokio::task::spawn_blocking(work)
+        .await
+        .map_err(|error| Exit::Infrastructure.because(&format!("a thread ended: {error}")))
+}
+
+/// The configuration of a file, or of the environment; none if neither has one.
+pub(crate) fn configuration(from: &ConfigurationFrom) -> Result<Option<Configuration>, Exit> {
+    if let Some(file) = &from.config {
+        let shown = file.display();
+        let text = std::fs::read_to_string(file)
+            .map_err(|error| Exit::Usage.because(&format!("--config {shown}: {error}")))?;
+        return Configuration::parse(&text)
+            .map(Some)
+            .map_err(|error| Exit::Usage.because(&format!("--config {shown}: {error}")));
+    }
+    let value = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    Configuration::from_values(
+        value("MCP_HIL_WIFI_SSID"),
+        value("MCP_HIL_WIFI_PASSWORD"),
+        value("MCP_HIL_HOSTNAME"),
+        value("MCP_HIL_TOKEN"),
+    )
+    .map_err(|error| {
+        Exit::Usage.because(&format!(
+            "MCP_HIL_WIFI_SSID, _PASSWORD, MCP_HIL_HOSTNAME or MCP_HIL_TOKEN: {error}"
+        ))
+    })
+}
+
+/// The log of a board's console.
+pub(crate) fn log_of(board: &Entry, named: Option<&Path>) -> Option<PathBuf> {
+    named
+        .map(Path::to_owned)
+        .or_else(|| Memories::of_user().log(&board.name))
+}
