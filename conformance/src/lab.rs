@@ -38,6 +38,8 @@ pub struct Shared {
     pub offer: Offer,
     /// Tools that the user lets us call besides those that say they change nothing.
     pub allowed: Vec<String>,
+    /// The interface on which mDNS is checked.
+    pub interface: Option<String>,
     /// Seed of generated arguments.
     pub seed: u64,
     /// Conversations that are open and in order, to be used again.

@@ -118,6 +118,9 @@ pub(crate) struct Check {
     /// Also call this tool, though it does not say that it only reads; may be repeated
     #[arg(long, value_name = "NAME")]
     pub allow_tool: Vec<String>,
+    /// Also check mDNS on this interface, given by its name or an address of it; a board may rename itself for it
+    #[arg(long, value_name = "NAME|ADDR")]
+    pub mdns: Option<String>,
     /// Repeats the generated arguments of an earlier run
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
