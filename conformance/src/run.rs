@@ -204,6 +204,7 @@ async fn survey(
         offer,
         allowed: options.allow_tools.clone(),
         interface: options.interface.clone(),
+        seen: Rc::default(),
         seed: options.seed,
         idle: RefCell::new(vec![client]),
         ids: Cell::new(0),

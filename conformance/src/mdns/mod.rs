@@ -7,8 +7,10 @@ use mcp_hil_harness::client::Exchange;
 use mcp_hil_harness::discover::interfaces::{self, Interface};
 use mcp_hil_harness::target::Endpoint;
 use socket2::{Domain, InterfaceIndexOrAddress, Protocol, Socket, Type};
+use std::cell::{Cell, RefCell};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4};
+use std::rc::Rc;
 use std::time::Duration;
 use tokio::net::UdpSocket;
 use tokio::time::{Instant, sleep_until, timeout_at};
@@ -102,7 +104,16 @@ pub struct Air {
     own: UdpSocket,
     legacy: UdpSocket,
     board: Ipv4Addr,
-    quiet_from: Instant,
+    seen: Rc<Seen>,
+}
+
+/// What is known of the board from earlier checks.
+#[derive(Debug, Default)]
+pub struct Seen {
+    /// When it may multicast again.
+    quiet_from: Cell<Option<Instant>>,
+    /// Its names.
+    board: RefCell<Option<Board>>,
 }
 
 fn socket(bind: SocketAddrV4, interface: &Interface) -> io::Result<UdpSocket> {
@@ -128,7 +139,7 @@ impl Air {
     ///
     /// # Errors
     /// [`Stop::Skip`]: the board is not named by an IPv4 address; [`Stop::Unreachable`]: no such interface, no sockets.
-    pub fn open(wanted: &str, endpoint: &Endpoint) -> Result<Self, Stop> {
+    pub fn open(wanted: &str, endpoint: &Endpoint, seen: &Rc<Seen>) -> Result<Self, Stop> {
         let Ok(IpAddr::V4(board)) = endpoint.host.parse() else {
             return Err(Stop::Skip(
                 "mDNS is checked for targets with an IPv4 address".to_owned(),
@@ -163,13 +174,15 @@ impl Air {
             own: open(address, PORT)?,
             legacy: open(address, 0)?,
             board,
-            quiet_from: Instant::now(),
+            seen: Rc::clone(seen),
         })
     }
 
     /// Waits until the board may multicast again what it multicast last.
     pub async fn rest(&mut self) {
-        sleep_until(self.quiet_from).await;
+        if let Some(time) = self.seen.quiet_from.get() {
+            sleep_until(time).await;
+        }
     }
 
     /// Asks by multicast, when the board may answer again, and hears until `enough` says so or the time is over.
@@ -229,7 +242,7 @@ impl Air {
                 continue;
             }
             if by == By::Multicast {
-                self.quiet_from = Instant::now() + REST;
+                self.seen.quiet_from.set(Some(Instant::now() + REST));
             }
             asked.exchange.received.extend_from_slice(bytes);
             asked.heard.push(Heard {
@@ -244,11 +257,23 @@ impl Air {
         Ok(asked)
     }
 
-    /// Finds the names of the board: the instance whose host has its address.
+    /// The names of the board, as they were when they were last looked for.
+    ///
+    /// # Errors
+    /// As [`Self::find`].
+    pub async fn board(&mut self) -> Result<Board, Stop> {
+        let known = self.seen.board.borrow().clone();
+        match known {
+            Some(board) => Ok(board),
+            None => self.find().await,
+        }
+    }
+
+    /// Looks for the names of the board: of the instance that it points to.
     ///
     /// # Errors
     /// [`Stop::Skip`]: the board announces no MCP service.
-    pub async fn board(&mut self) -> Result<Board, Stop> {
+    pub async fn find(&mut self) -> Result<Board, Stop> {
         let service = name(SERVICE);
         for _ in 0..2 {
             let asked = self
@@ -264,12 +289,14 @@ impl Air {
                 .ask(&wire::write(&questions), |asked| asked.answers(&instance, SRV))
                 .await?;
             if let Some((_, _, port, host)) = asked.record(&instance, SRV).and_then(wire::Record::service) {
-                return Ok(Board {
+                let board = Board {
                     address: self.board,
                     instance,
                     host,
                     port,
-                });
+                };
+                self.seen.board.replace(Some(board.clone()));
+                return Ok(board);
             }
         }
         Err(Stop::Skip(format!(

@@ -89,7 +89,7 @@ async fn same_data(lab: &mut Lab) -> Result<(), Stop> {
             &[&after.exchange],
         );
     }
-    let again = air.board().await?;
+    let again = air.find().await?;
     if !same(&again.instance, &board.instance) {
         lab.found(
             "mdns/same-rdata-no-conflict",

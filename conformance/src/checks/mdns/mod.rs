@@ -29,7 +29,7 @@ async fn open(lab: &Lab) -> Result<(Air, Board), Stop> {
             "mDNS is checked on the interface that --mdns names".to_owned(),
         ));
     };
-    let mut air = Air::open(interface, lab.endpoint()?)?;
+    let mut air = Air::open(interface, lab.endpoint()?, &lab.shared.seen)?;
     let board = air.board().await?;
     Ok((air, board))
 }
