@@ -2,6 +2,7 @@
 
 use crate::check::Check;
 use crate::expect;
+use crate::mdns::Seen;
 use crate::offer::{Offer, Tool};
 use crate::verdict::{Finding, fails};
 use mcp_hil_harness::client::{Client, Exchange, Limits, Watch, Wire, compose};
@@ -38,6 +39,10 @@ pub struct Shared {
     pub offer: Offer,
     /// Tools that the user lets us call besides those that say they change nothing.
     pub allowed: Vec<String>,
+    /// The interface on which mDNS is checked.
+    pub interface: Option<String>,
+    /// What mDNS checks know of the board.
+    pub seen: Rc<Seen>,
     /// Seed of generated arguments.
     pub seed: u64,
     /// Conversations that are open and in order, to be used again.

@@ -9,6 +9,7 @@ pub mod checks;
 pub mod coverage;
 pub mod expect;
 pub mod lab;
+pub mod mdns;
 pub mod offer;
 pub mod requirement;
 pub mod run;

@@ -31,6 +31,8 @@ pub struct Options {
     pub only: Vec<String>,
     /// Tools that may be called besides those that say they change nothing.
     pub allow_tools: Vec<String>,
+    /// Interface on which mDNS is checked, by name or address; none: it is not.
+    pub interface: Option<String>,
     /// Seed of generated arguments.
     pub seed: u64,
     /// Connections at once.
@@ -45,6 +47,7 @@ impl Default for Options {
             revisions: Vec::new(),
             only: Vec::new(),
             allow_tools: Vec::new(),
+            interface: None,
             seed: 0,
             jobs: 2,
             deadline_factor: 1.0,
@@ -61,6 +64,27 @@ pub enum RunError {
     /// The server speaks no revision that is graded.
     #[error("the server speaks none of 2025-11-25 and 2026-07-28: {0}")]
     NoRevision(String),
+}
+
+/// When a check runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Round {
+    /// It talks MCP; several at once.
+    Exchanges,
+    /// It asks by multicast, which a board answers once a second: one at a time.
+    Network,
+    /// It looks back at what was said.
+    LookingBack,
+}
+
+impl Round {
+    fn of(check: &Check) -> Self {
+        match check.area() {
+            "mdns" => Self::Network,
+            _ if check.looks_back => Self::LookingBack,
+            _ => Self::Exchanges,
+        }
+    }
 }
 
 /// Grades a target; tells each verdict as it is known.
@@ -106,21 +130,27 @@ pub async fn run(
             .filter(|check| {
                 options.only.is_empty() || options.only.iter().any(|text| check.id(revision).contains(text))
             })
+            // what is asked of the network has no revision: once is enough
+            .filter(|check| Round::of(check) != Round::Network || report.results.is_empty())
             .copied()
             .collect();
         if chosen.is_empty() {
             continue;
         }
         let shared = Rc::new(survey(target, revision, limits, options).await?);
-        for looks_back in [false, true] {
+        for (round, jobs) in [
+            (Round::Exchanges, options.jobs),
+            (Round::Network, 1),
+            (Round::LookingBack, options.jobs),
+        ] {
             let now: Vec<Check> = chosen
                 .iter()
-                .filter(|check| check.looks_back == looks_back)
+                .filter(|check| Round::of(check) == round)
                 .copied()
                 .collect();
             report
                 .results
-                .extend(run_all(&shared, &now, options, &mut told).await);
+                .extend(run_all(&shared, &now, jobs, options, &mut told).await);
         }
         let idle = std::mem::take(&mut *shared.idle.borrow_mut());
         for client in idle {
@@ -173,6 +203,8 @@ async fn survey(
         limits,
         offer,
         allowed: options.allow_tools.clone(),
+        interface: options.interface.clone(),
+        seen: Rc::default(),
         seed: options.seed,
         idle: RefCell::new(vec![client]),
         ids: Cell::new(0),
@@ -188,6 +220,7 @@ fn evidence(error: ClientError) -> mcp_hil_harness::client::Exchange {
 async fn run_all(
     shared: &Rc<Shared>,
     chosen: &[Check],
+    jobs: u8,
     options: &Options,
     told: &mut impl FnMut(&Judged),
 ) -> Vec<Judged> {
@@ -211,7 +244,7 @@ async fn run_all(
             (index, judge(shared, check, limit).await)
         }
     }))
-    .buffer_unordered(options.jobs.max(1).into());
+    .buffer_unordered(jobs.max(1).into());
     let mut results = Vec::new();
     while let Some((index, judged)) = running.next().await {
         told(&judged);

@@ -106,6 +106,8 @@ pub(crate) struct Hooks {
     pub(crate) event: Option<fn(&Ask, &str) -> String>,
     /// Rewrites a line over stdio, without its end.
     pub(crate) line: Option<fn(&Ask, &str) -> String>,
+    /// Answers bytes that are no request this proxy understands.
+    pub(crate) raw: Option<fn(&[u8]) -> Option<Reply>>,
     /// Acts on exchanges of the other era too: what is broken is how the eras go together.
     pub(crate) any_era: bool,
     /// Over stdio: does not end with its input.
@@ -137,6 +139,7 @@ const fn new(
             reply: None,
             event: None,
             line: None,
+            raw: None,
             any_era: false,
             lingers: false,
         },
@@ -247,6 +250,12 @@ impl Fault {
 
     pub(crate) const fn event(mut self, hook: fn(&Ask, &str) -> String) -> Self {
         self.hooks.event = Some(hook);
+        self.transport = Transport::Http;
+        self
+    }
+
+    pub(crate) const fn raw(mut self, hook: fn(&[u8]) -> Option<Reply>) -> Self {
+        self.hooks.raw = Some(hook);
         self.transport = Transport::Http;
         self
     }

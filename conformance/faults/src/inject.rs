@@ -53,6 +53,13 @@ impl Injector {
         reply
     }
 
+    /// The answer to bytes that are no request.
+    pub(crate) fn raw(&self, bytes: &[u8]) -> Option<Reply> {
+        let reply = self.fault.hooks.raw?(bytes);
+        self.count_if(reply.is_some());
+        reply
+    }
+
     /// What the server is asked instead; none if that is the same.
     pub(crate) fn ask(&self, ask: &Ask) -> Option<Ask> {
         let hook = self.hooks(ask).ask?;

@@ -163,7 +163,13 @@ impl Link {
                     ask.pipelined = pipelined;
                     return Ok(Some((ask, raw)));
                 }
-                Read::Foreign => return self.tunnel().await.map(|()| None),
+                Read::Foreign => {
+                    match self.injector.raw(&self.from_client) {
+                        Some(reply) => drop(self.send(&reply).await?),
+                        None => self.tunnel().await?,
+                    }
+                    return Ok(None);
+                }
                 Read::Partial => {}
             }
             let paused = !self.from_client.is_empty();

@@ -1,12 +1,21 @@
 //! From the bytes of a message to the answer: which era it belongs to, and what becomes of it.
 
+mod context;
 mod legacy;
 mod modern;
+mod subscriptions;
+mod tasks;
 
+pub(crate) use context::Context;
+
+use crate::features::Feature;
 use crate::json::{Json, quote};
 use crate::jsonrpc::{Error, Kind, Message, Request, RequestId, response};
+use crate::outlet::Outlet;
+use crate::scope::Scope;
 use crate::{Server, tools};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 /// Largest answer to a request, as JSON-RPC text in bytes.
@@ -19,16 +28,24 @@ const INSTRUCTIONS: &str = "Microcontroller board with an LED, sensors and a log
 /// Revisions that begin with `initialize`, newest first.
 const LEGACY: [&str; 2] = ["2025-11-25", "2025-06-18"];
 /// The revision whose requests say it themselves.
-const MODERN: &str = "2026-07-28";
+pub(crate) const MODERN: &str = "2026-07-28";
 const META_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+const META_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+const META_LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
+const META_SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
+/// The extension of 2026-07-28.
+const TASKS: &str = "io.modelcontextprotocol/tasks";
+/// Header of legacy sessions.
+pub(crate) const SESSION: &str = "mcp-session-id";
 const META_NOT_OBJECT: &str = "params._meta must be an object";
 
 /// What came with the message besides its bytes.
 pub(crate) enum Transport<'a> {
     Http(&'a HeaderMap),
-    /// Whether this stream has seen a successful `initialize`.
     Stdio {
+        /// Whether this stream has seen a successful `initialize`.
         initialized: &'a AtomicBool,
+        scope: &'a Arc<Scope>,
     },
 }
 
@@ -37,37 +54,105 @@ pub(crate) enum Transport<'a> {
 pub(crate) enum Reply {
     /// Nothing but an acknowledgement: there is no JSON-RPC answer to a notification or a response.
     Accepted,
-    /// A notification that can't be taken: over HTTP status 400 and no body, since nobody waits for an answer.
-    Refused,
+    /// A notification that can't be taken: over HTTP this status and no body, since nobody waits for an answer.
+    Refused(StatusCode),
     /// One JSON-RPC response; over HTTP with this status.
     Message { status: StatusCode, text: String },
+    /// The same, and the id of the session that it begins.
+    Session { id: String, text: String },
+    /// A request that the client cancelled: it gets no response.
+    Cancelled,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Era {
+pub(crate) enum Era {
     Legacy,
     Modern,
 }
 
-/// Answers one message.
-pub(crate) async fn handle(server: &Server, body: &[u8], transport: &Transport<'_>) -> Reply {
+/// Answers one message. Notifications that belong to it go through the outlet, ahead of the answer.
+pub(crate) async fn handle(
+    server: &Server,
+    body: &[u8],
+    transport: &Transport<'_>,
+    outlet: &Outlet,
+) -> Reply {
     let message = match read(body) {
         Ok(message) => message,
         Err((id, error)) => return refuse(server, id.as_ref(), error),
     };
     let era = match era(&message, transport) {
         Ok(era) => era,
-        Err(_) if matches!(message, Message::Notification { .. }) => return Reply::Refused,
+        Err(_) if matches!(message, Message::Notification { .. }) => {
+            return Reply::Refused(StatusCode::BAD_REQUEST);
+        }
         Err((id, error)) => return refuse(server, id.as_ref(), error),
     };
+    let scope = match (scope(server, era, &message, transport), &message) {
+        (Ok(scope), _) => scope,
+        (Err(error), Message::Request(request)) => return refuse(server, Some(&request.id), error),
+        (Err(error), _) => return Reply::Refused(status(&error, era)),
+    };
     match (era, message) {
-        (era, Message::Request(request)) => respond(server, era, &request, transport).await,
+        (era, Message::Request(request)) => {
+            let running = scope.begin(request.id.to_json().to_string());
+            let context = Context {
+                server,
+                era,
+                scope: &scope,
+                outlet,
+                id: &request.id,
+            };
+            tokio::select! {
+                biased;
+                reply = respond(&context, &request, transport) => reply,
+                () = running.cancelled() => Reply::Cancelled,
+            }
+        }
         (Era::Modern, Message::Response) => {
             let reason = format!("a {MODERN} client sends no responses");
             reply(Era::Modern, None, &Err(Error::new(Kind::InvalidRequest, reason)))
         }
-        (_, Message::Notification { .. } | Message::Response) => Reply::Accepted,
+        (_, Message::Notification { method, params }) => {
+            let cancelled = params.get("requestId").and_then(RequestId::read);
+            if let Some(id) = cancelled.filter(|_| method == "notifications/cancelled") {
+                scope.cancel(&id.to_json().to_string());
+            }
+            Reply::Accepted
+        }
+        (Era::Legacy, Message::Response) => Reply::Accepted,
     }
+}
+
+/// What a message belongs to: its stream, or over HTTP its session, where legacy clients must have one.
+fn scope(
+    server: &Server,
+    era: Era,
+    message: &Message,
+    transport: &Transport<'_>,
+) -> Result<Arc<Scope>, Error> {
+    let headers = match transport {
+        Transport::Stdio { scope, .. } => return Ok(Arc::clone(scope)),
+        Transport::Http(headers) => headers,
+    };
+    let begins = matches!(message, Message::Request(request) if request.method == "initialize");
+    if era == Era::Modern || begins || !server.options.features.has(Feature::Sessions) {
+        return Ok(Arc::clone(&server.common));
+    }
+    session(server, headers)
+}
+
+/// The session that a legacy request names.
+pub(crate) fn session(server: &Server, headers: &HeaderMap) -> Result<Arc<Scope>, Error> {
+    let id = headers.get(SESSION);
+    let id = id.ok_or_else(|| {
+        Error::new(
+            Kind::InvalidRequest,
+            "MCP-Session-Id is missing; initialize gives one",
+        )
+    })?;
+    let scope = server.sessions.get(id.as_bytes());
+    scope.ok_or_else(|| Error::new(Kind::NoSession, "there is no such session; begin with initialize"))
 }
 
 /// Answers a message that can't be served, and counts it if somebody waits for the answer.
@@ -83,10 +168,11 @@ fn read(body: &[u8]) -> Result<Message, (Option<RequestId>, Error)> {
     Message::read(json)
 }
 
-async fn respond(server: &Server, era: Era, request: &Request, transport: &Transport<'_>) -> Reply {
+async fn respond(context: &Context<'_>, request: &Request, transport: &Transport<'_>) -> Reply {
+    let Context { server, era, .. } = *context;
     let outcome = match era {
-        Era::Legacy => legacy::answer(server, request, transport).await,
-        Era::Modern => modern::answer(server, request, transport).await,
+        Era::Legacy => legacy::answer(context, request, transport).await,
+        Era::Modern => modern::answer(context, request, transport).await,
     };
     let finish = match era {
         Era::Legacy => |result| result,
@@ -102,6 +188,12 @@ async fn respond(server: &Server, era: Era, request: &Request, transport: &Trans
         };
     }
     server.state.count(outcome.is_err());
+    let over_http = matches!(transport, Transport::Http(_));
+    if outcome.is_ok() && request.method == "initialize" && context.has(Feature::Sessions) && over_http {
+        let text = response(Some(&request.id), &outcome);
+        let id = server.sessions.begin();
+        return Reply::Session { id, text };
+    }
     reply(era, Some(&request.id), &outcome)
 }
 
@@ -109,7 +201,7 @@ async fn respond(server: &Server, era: Era, request: &Request, transport: &Trans
 fn era(message: &Message, transport: &Transport<'_>) -> Result<Era, (Option<RequestId>, Error)> {
     let (id, params) = match message {
         Message::Request(request) => (Some(&request.id), Some(&request.params)),
-        Message::Notification { params } => (None, Some(params)),
+        Message::Notification { params, .. } => (None, Some(params)),
         Message::Response => (None, None),
     };
     let meta = params.and_then(|params| params.get("_meta"));
@@ -156,8 +248,29 @@ fn supported() -> Json {
     std::iter::once(MODERN).chain(LEGACY).map(Json::from).collect()
 }
 
-fn capabilities() -> Json {
-    Json::object([("tools", Json::object([]))])
+fn capabilities(context: &Context<'_>) -> Json {
+    let none = || Json::object([]);
+    let tools = if context.era == Era::Modern && context.has(Feature::Subscriptions) {
+        Json::object([("listChanged", true.into())])
+    } else {
+        none()
+    };
+    let mut capabilities = Json::object([("tools", tools)]);
+    if context.has(Feature::Logging) {
+        capabilities = capabilities.with("logging", none());
+    }
+    if context.has(Feature::Tasks) {
+        capabilities = match context.era {
+            Era::Legacy => {
+                let call = Json::object([("tools", Json::object([("call", none())]))]);
+                let tasks = Json::object([("cancel", none()), ("requests", call)]);
+                let listed = context.has(Feature::Sessions);
+                capabilities.with("tasks", if listed { tasks.with("list", none()) } else { tasks })
+            }
+            Era::Modern => capabilities.with("extensions", Json::object([(TASKS, none())])),
+        };
+    }
+    capabilities
 }
 
 fn server_info() -> Json {
@@ -174,18 +287,20 @@ fn method_not_found(method: &str) -> Error {
 }
 
 fn reply(era: Era, id: Option<&RequestId>, outcome: &Result<Json, Error>) -> Reply {
-    let status = match outcome {
-        Ok(_) => StatusCode::OK,
-        Err(error) => match (error.kind, era) {
-            (Kind::MethodNotFound, Era::Modern) => StatusCode::NOT_FOUND,
-            // A legacy client reads 404 as "session gone".
-            (Kind::MethodNotFound | Kind::InvalidParams | Kind::TooLarge, _) => StatusCode::OK,
-            _ => StatusCode::BAD_REQUEST,
-        },
-    };
     Reply::Message {
-        status,
+        status: outcome
+            .as_ref()
+            .map_or_else(|error| status(error, era), |_| StatusCode::OK),
         text: response(id, outcome),
+    }
+}
+
+fn status(error: &Error, era: Era) -> StatusCode {
+    match (error.kind, era) {
+        (Kind::MethodNotFound, Era::Modern) | (Kind::NoSession, _) => StatusCode::NOT_FOUND,
+        // A legacy client reads 404 as "session gone".
+        (Kind::MethodNotFound | Kind::InvalidParams | Kind::TooLarge | Kind::Busy, _) => StatusCode::OK,
+        _ => StatusCode::BAD_REQUEST,
     }
 }
 

@@ -2,13 +2,19 @@
 
 mod head;
 mod host;
+mod stream;
+
+pub(crate) use stream::StreamLogs;
 
 use crate::Server;
-use crate::dispatch::{Reply, Transport, handle};
+use crate::dispatch::{MODERN, Reply, SESSION, Transport, handle, session};
+use crate::features::Feature;
+use crate::jsonrpc::Kind;
+use crate::outlet::Outlet;
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::{Request, State};
-use axum::http::{self, HeaderValue, Response, StatusCode, header};
+use axum::http::{self, HeaderValue, Method, Response, StatusCode, header};
 use http_body_util::BodyExt;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -27,6 +33,7 @@ const HEAD_DEADLINE: Duration = Duration::from_secs(5);
 const BODY_DEADLINE: Duration = Duration::from_secs(5);
 /// How long requests may go on after the stop.
 const STOP_DEADLINE: Duration = Duration::from_secs(2);
+const EVENT_STREAM: &[u8] = b"text/event-stream";
 /// How much of a body over the limit is read and thrown away, so that the client gets to read the 413: closing a
 /// socket with unread bytes resets the connection.
 const DISCARD_LIMIT: usize = 16 << 20;
@@ -41,11 +48,71 @@ impl Server {
         if request.body().len() > self.options.body_limit {
             return too_large(self.options.body_limit);
         }
-        match handle(self, request.body(), &Transport::Http(headers)).await {
-            Reply::Accepted => reply(StatusCode::ACCEPTED, None, Bytes::new()),
-            Reply::Refused => reply(StatusCode::BAD_REQUEST, None, Bytes::new()),
-            Reply::Message { status, text } => reply(status, Some("application/json"), text.into()),
+        to_response(handle(self, request.body(), &Transport::Http(headers), &Outlet::closed()).await)
+    }
+}
+
+/// Answers a request with whatever features are on: that may be a stream.
+async fn answer(server: Arc<Server>, request: http::Request<Bytes>) -> Response<Body> {
+    let features = server.options.features;
+    let (method, headers) = (request.method(), request.headers());
+    let legacy = headers
+        .get("mcp-protocol-version")
+        .is_none_or(|version| version != MODERN);
+    match head::check(method, request.uri(), headers, &server.options.names) {
+        Err(head::Refusal::Method) if legacy && method == Method::GET && features.has(Feature::Streams) => {
+            if !head::admits(headers, EVENT_STREAM) {
+                return refuse(StatusCode::NOT_ACCEPTABLE, "Accept must admit text/event-stream")
+                    .map(Body::from);
+            }
+            stream::get(&server, headers, features.has(Feature::Sessions))
         }
+        Err(head::Refusal::Method)
+            if legacy && method == Method::DELETE && features.has(Feature::Sessions) =>
+        {
+            end_session(&server, headers).map(Body::from)
+        }
+        Ok(()) if features.any(&Feature::ALL) && request.body().len() <= server.options.body_limit => {
+            let admits = head::admits(headers, EVENT_STREAM);
+            if !admits {
+                return server.answer(&request).await.map(Body::from);
+            }
+            let polls = String::from_utf8_lossy(request.body()).contains("\"tasks/get\"");
+            // 2025-11-25 advises against a stream for a poll.
+            let always = features.has(Feature::Streams) && !polls;
+            stream::answer(server, request, always).await
+        }
+        _ => server.answer(&request).await.map(Body::from),
+    }
+}
+
+/// DELETE (2025-11-25, basic/transports, "Session Management").
+fn end_session(server: &Server, headers: &http::HeaderMap) -> Response<Bytes> {
+    match session(server, headers) {
+        Ok(scope) => {
+            server.sessions.end(&scope);
+            reply(StatusCode::NO_CONTENT, None, Bytes::new())
+        }
+        Err(error) if error.kind == Kind::NoSession => refuse(StatusCode::NOT_FOUND, &error.message),
+        Err(error) => refuse(StatusCode::BAD_REQUEST, &error.message),
+    }
+}
+
+fn to_response(answer: Reply) -> Response<Bytes> {
+    match answer {
+        Reply::Accepted => reply(StatusCode::ACCEPTED, None, Bytes::new()),
+        Reply::Refused(status) => reply(status, None, Bytes::new()),
+        Reply::Message { status, text } => reply(status, Some("application/json"), text.into()),
+        Reply::Session { id, text } => {
+            let mut response = reply(StatusCode::OK, Some("application/json"), text.into());
+            // Hex digits, so it is a value.
+            if let Ok(id) = HeaderValue::from_str(&id) {
+                response.headers_mut().insert(SESSION, id);
+            }
+            response
+        }
+        // There is nobody who waits for it, but HTTP wants an end.
+        Reply::Cancelled => reply(StatusCode::NO_CONTENT, None, Bytes::new()),
     }
 }
 
@@ -58,7 +125,7 @@ pub async fn serve_http(
     server: Arc<Server>,
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
-    let jobs = Arc::clone(&server);
+    let (jobs, closing) = (Arc::clone(&server), Arc::clone(&server));
     let mut jobs = std::pin::pin!(jobs.state.run_jobs());
     let service = TowerToHyperService::new(Router::new().fallback(receive).with_state(server));
     let mut builder = http1::Builder::new();
@@ -85,6 +152,7 @@ pub async fn serve_http(
         connections.spawn(graceful.watch(connection));
     }
     drop(listener);
+    closing.closing.send_replace(true);
     // What is still running then is aborted as the set is dropped.
     timeout(STOP_DEADLINE, graceful.shutdown()).await.ok();
     Ok(())
@@ -104,9 +172,12 @@ async fn receive(State(server): State<Arc<Server>>, request: Request) -> Respons
     // The body is read also under a head that will be refused, so that the client gets to read why.
     let body = timeout(BODY_DEADLINE, collect(body, limit)).await;
     let refusal = head::check(&parts.method, &parts.uri, &parts.headers, &server.options.names).err();
-    let answer = match (refusal, body) {
+    let response = match (refusal, body) {
+        // Whether a method is one depends on the features.
+        (None | Some(head::Refusal::Method), Ok(Ok(body))) => {
+            return answer(server, http::Request::from_parts(parts, body)).await;
+        }
         (Some(refusal), _) => refusal.into_response(),
-        (None, Ok(Ok(body))) => server.answer(&http::Request::from_parts(parts, body)).await,
         (None, Ok(Err(BodyError::TooLarge))) => too_large(limit),
         (None, Ok(Err(BodyError::Broken))) => refuse(
             StatusCode::BAD_REQUEST,
@@ -114,7 +185,7 @@ async fn receive(State(server): State<Arc<Server>>, request: Request) -> Respons
         ),
         (None, Err(_)) => refuse(StatusCode::REQUEST_TIMEOUT, "the body did not arrive within 5 s"),
     };
-    answer.map(Body::from)
+    response.map(Body::from)
 }
 
 enum BodyError {

@@ -57,6 +57,21 @@ impl Json {
         self
     }
 
+    /// An object whose `_meta` has one more member.
+    pub(crate) fn with_meta(mut self, name: &str, value: Json) -> Self {
+        let meta = match &mut self {
+            Self::Object(members) => members.iter_mut().find(|(member, _)| member == "_meta"),
+            _ => None,
+        };
+        match meta {
+            Some((_, meta)) => {
+                *meta = std::mem::replace(meta, Json::Null).with(name, value);
+                self
+            }
+            None => self.with("_meta", Self::object([(name, value)])),
+        }
+    }
+
     /// A member of an object; `None` for any other value.
     pub(crate) fn get(&self, name: &str) -> Option<&Json> {
         self.as_object()?

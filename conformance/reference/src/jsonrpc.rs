@@ -14,7 +14,7 @@ pub(crate) enum RequestId {
 }
 
 impl RequestId {
-    fn read(value: &Json) -> Option<Self> {
+    pub(crate) fn read(value: &Json) -> Option<Self> {
         match value {
             Json::String(text) if value.to_string().len() <= MAX_ID => Some(Self::String(text.clone())),
             Json::Number(number) => {
@@ -28,7 +28,7 @@ impl RequestId {
         }
     }
 
-    fn to_json(&self) -> Json {
+    pub(crate) fn to_json(&self) -> Json {
         match self {
             Self::String(text) => text.as_str().into(),
             Self::Signed(value) => Json::Number((*value).into()),
@@ -49,7 +49,7 @@ pub(crate) struct Request {
 #[derive(Debug)]
 pub(crate) enum Message {
     Request(Request),
-    Notification { params: Json },
+    Notification { method: String, params: Json },
     Response,
 }
 
@@ -64,6 +64,12 @@ pub(crate) enum Kind {
     InvalidMeta,
     HeaderMismatch,
     UnsupportedVersion,
+    /// The client lacks a capability that the request needs.
+    MissingCapability,
+    /// A session id that is none, or no longer.
+    NoSession,
+    /// No room for what was asked; it may be asked again.
+    Busy,
     /// The answer is larger than an answer may be.
     TooLarge,
 }
@@ -72,12 +78,13 @@ impl Kind {
     pub(crate) fn code(self) -> i32 {
         match self {
             Self::ParseError => -32700,
-            Self::InvalidRequest => -32600,
+            Self::InvalidRequest | Self::NoSession => -32600,
             Self::MethodNotFound => -32601,
             Self::InvalidParams | Self::InvalidMeta => -32602,
             Self::HeaderMismatch => -32020,
             Self::UnsupportedVersion => -32022,
-            Self::TooLarge => -32603,
+            Self::MissingCapability => -32021,
+            Self::TooLarge | Self::Busy => -32603,
         }
     }
 }
@@ -157,7 +164,7 @@ impl Message {
         };
         Ok(match id {
             Some(id) => Self::Request(Request { id, method, params }),
-            None => Self::Notification { params },
+            None => Self::Notification { method, params },
         })
     }
 }

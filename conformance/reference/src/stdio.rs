@@ -2,8 +2,11 @@
 
 use crate::Server;
 use crate::dispatch::{Reply, Transport, handle, oversized};
+use crate::outlet::Outlet;
+use crate::scope::Scope;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use std::io;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::sync::mpsc;
@@ -52,27 +55,42 @@ async fn answer_lines(
     server: &Server,
 ) -> io::Result<()> {
     let initialized = AtomicBool::new(false);
+    let scope = Arc::new(Scope::stream());
+    let (outlet, mut said) = Outlet::open();
+    let transport = Transport::Stdio {
+        initialized: &initialized,
+        scope: &scope,
+    };
     let mut answers = FuturesUnordered::new();
-    loop {
-        let reply = tokio::select! {
+    let mut ended = false;
+    while !(ended && answers.is_empty() && said.is_empty()) {
+        let text = tokio::select! {
             biased;
-            Some(reply) = answers.next() => reply,
-            Some(line) = lines.recv() => {
-                answers.push(answer(server, line, &initialized));
+            Some(text) = said.recv() => text,
+            Some(reply) = answers.next() => match reply {
+                Reply::Message { text, .. } | Reply::Session { text, .. } => text,
+                Reply::Accepted | Reply::Refused(_) | Reply::Cancelled => continue,
+            },
+            line = lines.recv(), if !ended => {
+                match line {
+                    Some(line) => answers.push(answer(server, line, &transport, &outlet)),
+                    None => {
+                        ended = true;
+                        server.closing.send_replace(true);
+                    }
+                }
                 continue;
             }
-            else => return Ok(()),
         };
-        if let Reply::Message { text, .. } = reply {
-            writer.write_all(format!("{text}\n").as_bytes()).await?;
-            writer.flush().await?;
-        }
+        writer.write_all(format!("{text}\n").as_bytes()).await?;
+        writer.flush().await?;
     }
+    Ok(())
 }
 
-async fn answer(server: &Server, line: Line, initialized: &AtomicBool) -> Reply {
+async fn answer(server: &Server, line: Line, transport: &Transport<'_>, outlet: &Outlet) -> Reply {
     match line {
-        Some(line) => handle(server, &line, &Transport::Stdio { initialized }).await,
+        Some(line) => handle(server, &line, transport, outlet).await,
         None => oversized(server.options.body_limit),
     }
 }

@@ -1,16 +1,21 @@
 //! The tools of the contract: listing them, judging their arguments, calling them.
 
+mod ask;
 mod device;
 mod echo;
 mod job;
 mod led;
 mod sensor;
+mod slow;
 
+use crate::dispatch::{Context, Era};
+use crate::features::{Feature, Features};
 use crate::json::{Json, quote};
 use crate::jsonrpc::{Error, Kind};
 use crate::state::State;
 use crate::validate::Schema;
 use crate::{Server, cursor};
+pub(crate) use slow::Reporter;
 use std::pin::Pin;
 
 /// The file from which the tools are served. Tests hold its effects against values of their own.
@@ -22,11 +27,15 @@ enum Call {
     Now(fn(&State, &Json) -> Outcome),
     /// It may wait for something to happen.
     Later(for<'a> fn(&'a State, &'a Json) -> Waiting<'a>),
+    /// It takes its time, tells how far it is, and may be a task; with true it must be one.
+    Slow(bool),
+    /// It needs input of the client's.
+    Asks,
 }
 
 type Waiting<'a> = Pin<Box<dyn Future<Output = Outcome> + Send + 'a>>;
 
-const CALLS: [(&str, Call); 14] = [
+const CALLS: [(&str, Call); 17] = [
     ("device_info", Call::Now(device::info)),
     ("device_stats", Call::Now(device::stats)),
     ("echo", Call::Now(echo::echo)),
@@ -41,6 +50,9 @@ const CALLS: [(&str, Call); 14] = [
     ("job_list", Call::Now(job::list)),
     ("job_stop", Call::Later(job::stop)),
     ("job_stop_all", Call::Later(job::stop_all)),
+    ("slow_count", Call::Slow(false)),
+    ("long_count", Call::Slow(true)),
+    ("ask_name", Call::Asks),
 ];
 
 /// A tool as it is offered.
@@ -76,8 +88,36 @@ impl Outcome {
     }
 }
 
-/// The tools in the order of the contract.
-pub(crate) fn catalogue() -> Vec<Tool> {
+impl Tool {
+    /// Whether a client of this era is offered it.
+    fn is_offered(&self, era: Era) -> bool {
+        era == Era::Modern || !matches!(self.call, Call::Asks)
+    }
+
+    /// It as a client of this era sees it.
+    fn show(&self, era: Era, features: Features) -> Json {
+        match self.call {
+            Call::Slow(only_as_task) if era == Era::Legacy && features.has(Feature::Tasks) => {
+                let support = if only_as_task { "required" } else { "optional" };
+                let execution = Json::object([("taskSupport", support.into())]);
+                self.definition.clone().with("execution", execution)
+            }
+            _ => self.definition.clone(),
+        }
+    }
+}
+
+fn is_switched_on(call: Call, features: Features) -> bool {
+    match call {
+        Call::Now(_) | Call::Later(_) => true,
+        Call::Slow(false) => features.any(&[Feature::Progress, Feature::Logging, Feature::Tasks]),
+        Call::Slow(true) => features.has(Feature::Tasks),
+        Call::Asks => features.has(Feature::InputRequired),
+    }
+}
+
+/// The tools in the order of the contract, then those that features add.
+pub(crate) fn catalogue(features: Features) -> Vec<Tool> {
     // Of our own making and covered by a test, so the expectations hold whatever a client sends.
     let contract = Json::read(CONTRACT.as_bytes()).expect("the contract is JSON");
     let definitions = contract
@@ -99,12 +139,16 @@ pub(crate) fn catalogue() -> Vec<Tool> {
             call,
         }
     };
-    definitions.iter().map(tool).collect()
+    let more = Json::read(slow::TOOLS.as_bytes()).expect("more tools are JSON");
+    let more = more.as_array().expect("more tools are a list");
+    let tools = definitions.iter().chain(more).map(tool);
+    tools.filter(|tool| is_switched_on(tool.call, features)).collect()
 }
 
 /// `tools/list`: one page of tools.
-pub(crate) fn list(server: &Server, params: &Json) -> Result<Json, Error> {
-    let (tools, size) = (&server.tools, server.options.page_size.get());
+pub(crate) fn list(server: &Server, era: Era, params: &Json) -> Result<Json, Error> {
+    let size = server.options.page_size.get();
+    let tools: Vec<_> = server.tools.iter().filter(|tool| tool.is_offered(era)).collect();
     let start = match params.get("cursor") {
         None => 0,
         Some(cursor) => cursor
@@ -112,12 +156,8 @@ pub(crate) fn list(server: &Server, params: &Json) -> Result<Json, Error> {
             .and_then(|cursor| cursor::decode(cursor, tools.len(), size))
             .ok_or_else(|| Error::new(Kind::InvalidParams, "cursor is not a nextCursor of this list"))?,
     };
-    let page = tools
-        .iter()
-        .skip(start)
-        .take(size)
-        .map(|tool| tool.definition.clone())
-        .collect();
+    let page = tools.iter().skip(start).take(size);
+    let page = page.map(|tool| tool.show(era, server.options.features)).collect();
     let result = Json::object([("tools", page)]);
     let next = start.saturating_add(size);
     Ok(if next < tools.len() {
@@ -128,8 +168,9 @@ pub(crate) fn list(server: &Server, params: &Json) -> Result<Json, Error> {
 }
 
 /// `tools/call`.
-pub(crate) async fn call(server: &Server, params: &Json) -> Result<Json, Error> {
+pub(crate) async fn call(context: &Context<'_>, params: &Json) -> Result<Json, Error> {
     let malformed = |reason: String| Error::new(Kind::InvalidParams, reason);
+    let server = context.server;
     let name = params.get("name").and_then(Json::as_str);
     let name = name.ok_or_else(|| malformed("params.name must be a string".into()))?;
     let none = Json::object([]);
@@ -137,12 +178,30 @@ pub(crate) async fn call(server: &Server, params: &Json) -> Result<Json, Error> 
     if arguments.as_object().is_none() {
         return Err(malformed("params.arguments must be an object".into()));
     }
-    let tool = server.tools.iter().find(|tool| tool.name == name);
+    let tool = server
+        .tools
+        .iter()
+        .find(|tool| tool.name == name && tool.is_offered(context.era));
     let tool = tool.ok_or_else(|| malformed(format!("unknown tool {}", quote(name))))?;
-    let outcome = match (tool.input.check(arguments), tool.call) {
-        (Ok(()), Call::Now(call)) => call(&server.state, arguments),
-        (Ok(()), Call::Later(call)) => call(&server.state, arguments).await,
-        (Err(fault), _) => Outcome::Failed(format!("invalid arguments: {fault}")),
+    let only_as_task = match tool.call {
+        Call::Slow(only_as_task) => Some(only_as_task),
+        _ => None,
+    };
+    let as_task = context.as_task(params, only_as_task)?;
+    if let Err(fault) = tool.input.check(arguments) {
+        return Ok(Outcome::Failed(format!("invalid arguments: {fault}")).into_result());
+    }
+    let outcome = match tool.call {
+        Call::Now(call) => call(&server.state, arguments),
+        Call::Later(call) => call(&server.state, arguments).await,
+        Call::Slow(_) => match as_task {
+            Some(make) => {
+                let work = slow::count(arguments.clone(), Reporter::silent());
+                return make.begin(context, async move { work.await.into_result() });
+            }
+            None => slow::count(arguments.clone(), context.reporter(params)?).await,
+        },
+        Call::Asks => return ask::name(params, context.capabilities(params), &server.seal),
     };
     Ok(outcome.into_result())
 }
@@ -161,7 +220,10 @@ mod tests {
 
     #[test]
     fn every_tool_is_served_in_the_order_of_the_contract() {
-        let names: Vec<_> = catalogue().iter().map(|tool| tool.name).collect();
+        let names: Vec<_> = catalogue(Features::default())
+            .iter()
+            .map(|tool| tool.name)
+            .collect();
         assert_eq!(
             names,
             [
@@ -181,5 +243,8 @@ mod tests {
                 "job_stop_all"
             ]
         );
+        let all: Vec<_> = catalogue(Features::all()).iter().map(|tool| tool.name).collect();
+        assert_eq!(all[..14], names[..]);
+        assert_eq!(all[14..], ["slow_count", "long_count", "ask_name"]);
     }
 }

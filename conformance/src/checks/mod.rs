@@ -7,6 +7,7 @@ mod input_required;
 mod jsonrpc;
 mod lifecycle;
 mod logging;
+mod mdns;
 mod pagination;
 mod progress;
 mod security;
@@ -34,6 +35,7 @@ const AREAS: &[&[&[Check]]] = &[
         security::CHECKS,
         stdio::CHECKS,
     ],
+    mdns::CHECKS,
 ];
 
 /// Every check, in the order of the areas.

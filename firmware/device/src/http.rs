@@ -22,11 +22,6 @@ pub struct Request<'a> {
 }
 
 impl<'a> Request<'a> {
-    /// Value of the first header of this name, compared without regard to letter case.
-    pub fn header(&self, name: &str) -> Option<&'a [u8]> {
-        self.values(name).next()
-    }
-
     /// Values of all headers of this name, compared without regard to letter case, in the order sent.
     pub fn values(&self, name: &str) -> impl Iterator<Item = &'a [u8]> {
         self.headers
@@ -81,7 +76,7 @@ pub(crate) fn below_json_rpc(request: &Request<'_>) -> Option<Response<'static>>
             ));
         }
     }
-    if !request.header("Content-Type").is_some_and(is_json) {
+    if !has_json(request) {
         return answer(415, "Content-Type must be application/json\n");
     }
     if !admits_json(request) {
@@ -93,8 +88,13 @@ pub(crate) fn below_json_rpc(request: &Request<'_>) -> Option<Response<'static>>
     None
 }
 
-fn is_json(content_type: &[u8]) -> bool {
-    media_type(content_type).eq_ignore_ascii_case(b"application/json")
+/// Whether the body is declared as JSON, once: of two types (RFC 9110 section 8.3 has one) another reader may see the other.
+fn has_json(request: &Request<'_>) -> bool {
+    let mut types = request.values("Content-Type");
+    match (types.next(), types.next()) {
+        (Some(value), None) => media_type(value).eq_ignore_ascii_case(b"application/json"),
+        _ => false,
+    }
 }
 
 /// Whether an answer in JSON is acceptable (RFC 9110 section 12.5.1: the most specific range that matches decides).

@@ -73,6 +73,10 @@ fn the_body_is_json() {
             .to(&device());
         assert_eq!(answer.status, 415, "{value}");
     }
+    for second in ["application/json", "text/plain"] {
+        let answer = Post::bare(PING).header("Content-Type", second).to(&device());
+        assert_eq!(answer.status, 415, "{second} besides the one that is right");
+    }
     assert_eq!(Post::bare(PING).without("Content-Type").to(&device()).status, 415);
 }
 

@@ -5,6 +5,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 use mcp_hil_harness::discover::SERVICE;
 use mcp_hil_harness::revision::Revision;
 use mcp_hil_harness::target::Endpoint;
+use mcp_hil_reference::Features;
 #[cfg(target_os = "linux")]
 use mcp_hil_virtual_board::plan::MAX_BOARDS;
 use std::num::NonZeroUsize;
@@ -146,6 +147,9 @@ pub(crate) struct Check {
     /// Also call this tool, though it does not say that it only reads; may be repeated
     #[arg(long, value_name = "NAME")]
     pub allow_tool: Vec<String>,
+    /// Also check mDNS on this interface, given by its name or an address of it; a board may rename itself for it
+    #[arg(long, value_name = "NAME|ADDR")]
+    pub mdns: Option<String>,
     /// Repeats the generated arguments of an earlier run
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
@@ -188,6 +192,10 @@ pub(crate) struct Reference {
     /// Tools on a page of tools/list
     #[arg(long, value_name = "N", default_value = "4")]
     pub page_size: NonZeroUsize,
+    /// What it can do beyond the contract: sessions, streams, progress, logging, tasks, subscriptions, input-required
+    /// or all; may be repeated
+    #[arg(long, value_name = "NAME", value_parser = str::parse::<Features>)]
+    pub feature: Vec<Features>,
     /// Serve on standard input and output instead
     #[arg(long, conflicts_with = "port")]
     pub stdio: bool,

@@ -32,6 +32,7 @@ pub async fn run(args: Check) -> Exit {
         revisions: args.revision,
         only: args.only,
         allow_tools: args.allow_tool,
+        interface: args.mdns,
         seed: args.seed.unwrap_or_else(seed),
         jobs: args.jobs,
         deadline_factor: args.deadline_factor,

@@ -11,6 +11,7 @@ use tokio::net::TcpListener;
 pub async fn run(args: Reference) -> Exit {
     let server = Server::new(Options {
         page_size: args.page_size,
+        features: args.feature.into_iter().collect(),
         ..Options::default()
     });
     let served = if args.stdio {

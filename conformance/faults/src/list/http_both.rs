@@ -1,7 +1,8 @@
 //! HTTP rules that both eras have.
 
 use crate::fault::{BOTH, Fault, must};
-use crate::reply::Framing;
+use crate::reply::{Framing, Reply};
+use serde_json::Value;
 
 pub(super) const FAULTS: &[Fault] = &[
     must(
@@ -50,4 +51,127 @@ pub(super) const FAULTS: &[Fault] = &[
             reply.framing = Framing::Never;
         }
     }),
+    must(
+        "length-counts-characters",
+        BOTH,
+        "both/http/answer-length-in-bytes",
+        "counts Content-Length in characters",
+    )
+    .case(29)
+    .reply(|_, reply| {
+        let characters = String::from_utf8_lossy(&reply.body).chars().count();
+        if characters < reply.body.len() {
+            reply.framing = Framing::SizedAs(characters);
+            reply.headers.set("connection", "close");
+        }
+    }),
+    must(
+        "no-allow",
+        BOTH,
+        "both/http/allow-with-405",
+        "does not say with 405 which methods there are",
+    )
+    .case(27)
+    .any_era()
+    .reply(|_, reply| {
+        if reply.status == 405 {
+            reply.headers.remove("allow");
+        }
+    }),
+    must(
+        "split-body-refused",
+        BOTH,
+        "both/http/body-split",
+        "takes a body to be whole with its first segment",
+    )
+    .http()
+    .case(28)
+    .answer(|ask| {
+        let cut = ask.cuts.first().is_some_and(|cut| *cut > 0);
+        cut.then(|| Reply::error(400, &Value::Null, -32700, "not JSON"))
+    }),
+    must(
+        "chunked-body-refused",
+        BOTH,
+        "both/http/body-chunked",
+        "takes chunk sizes for JSON",
+    )
+    .http()
+    .case(28)
+    .answer(|ask| {
+        ask.chunked
+            .then(|| Reply::error(400, &Value::Null, -32700, "not JSON"))
+    }),
+    must(
+        "chunked-body-unanswered",
+        BOTH,
+        "both/http/body-chunked",
+        "never answers a chunked body",
+    )
+    .http()
+    .case(28)
+    .answer(|ask| ask.chunked.then(|| Reply::framed(Framing::Never))),
+    must(
+        "pipelined-lost",
+        BOTH,
+        "both/http/pipelined-in-order",
+        "loses a request that came with the one before it",
+    )
+    .http()
+    .answer(|ask| ask.pipelined.then(|| Reply::framed(Framing::Never))),
+    must(
+        "expect-refused",
+        BOTH,
+        "both/http/expect-continue",
+        "fails on Expect",
+    )
+    .http()
+    .answer(|ask| {
+        ask.headers
+            .get("expect")
+            .map(|_| Reply::text(500, "text/plain", "error\n"))
+    }),
+    must(
+        "large-body-kills",
+        BOTH,
+        "both/http/large-body-survived",
+        "serves nobody after a large body",
+    )
+    .http()
+    .case(30)
+    .answer(|ask| {
+        if ask.body.len() > 100 << 10 {
+            ask.memory.set("dead", true);
+        }
+        ask.memory.get("dead").map(|_| Reply::framed(Framing::Drop))
+    }),
+    must(
+        "large-body-500",
+        BOTH,
+        "both/http/large-body-survived",
+        "answers a large body with 500",
+    )
+    .http()
+    .case(30)
+    .answer(|ask| (ask.body.len() > 100 << 10).then(|| Reply::text(500, "text/plain", "out of memory\n"))),
+    must(
+        "bad-length-served",
+        BOTH,
+        "both/http/bad-content-length-400",
+        "answers a bad Content-Length with 200",
+    )
+    .raw(|bytes| bad_length(bytes).then(|| Reply::result(&1.into(), serde_json::json!({})))),
+    must(
+        "bad-length-drops",
+        BOTH,
+        "both/http/bad-content-length-400",
+        "drops the connection on a bad Content-Length",
+    )
+    .raw(|bytes| bad_length(bytes).then(|| Reply::framed(Framing::Drop))),
 ];
+
+fn bad_length(bytes: &[u8]) -> bool {
+    String::from_utf8_lossy(bytes)
+        .to_ascii_lowercase()
+        .contains("content-length")
+}

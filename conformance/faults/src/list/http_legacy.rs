@@ -199,14 +199,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "refuses an Accept it does not know by heart",
     )
     .http()
-    .answer(|ask| {
-        let accept = ask.headers.get("accept").unwrap_or_default();
-        let known = matches!(
-            accept,
-            "" | "*/*" | "application/json, text/event-stream" | "application/json" | "text/event-stream"
-        );
-        (ask.method == "POST" && !known).then(|| Reply::text(406, "text/plain", "not acceptable\n"))
-    }),
+    .answer(accept_by_letter),
     must(
         "charset-refused",
         LEGACY,
@@ -215,12 +208,7 @@ pub(super) const FAULTS: &[Fault] = &[
     )
     .http()
     .case(25)
-    .answer(|ask| {
-        ask.headers
-            .get("content-type")
-            .is_some_and(|kind| kind.contains(';'))
-            .then(|| Reply::text(415, "text/plain", "unsupported\n"))
-    }),
+    .answer(charset),
     must(
         "content-type-case-matters",
         LEGACY,
@@ -278,12 +266,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "puts two messages into one event",
     )
     .needs(STREAMS)
-    .event(|_, event| {
-        let Some(data) = event.lines().find(|line| line.starts_with("data: {")) else {
-            return event.to_owned();
-        };
-        event.replace(data, &format!("{data}\n{data}"))
-    }),
+    .event(run_together),
     must(
         "event-data-split",
         LEGACY,
@@ -536,4 +519,30 @@ fn remember_session(ask: &Ask, reply: &mut Reply) {
     if let Some(id) = reply.headers.get("mcp-session-id") {
         ask.memory.set("session", id);
     }
+}
+
+/// Refuses an `Accept` that is not written as most clients write it.
+pub(super) fn accept_by_letter(ask: &Ask) -> Option<Reply> {
+    let accept = ask.headers.get("accept").unwrap_or_default();
+    let known = matches!(
+        accept,
+        "" | "*/*" | "application/json, text/event-stream" | "application/json" | "text/event-stream"
+    );
+    (ask.method == "POST" && !known).then(|| Reply::text(406, "text/plain", "not acceptable\n"))
+}
+
+/// Refuses a media type with parameters.
+pub(super) fn charset(ask: &Ask) -> Option<Reply> {
+    ask.headers
+        .get("content-type")
+        .is_some_and(|kind| kind.contains(';'))
+        .then(|| Reply::text(415, "text/plain", "unsupported\n"))
+}
+
+/// Puts the data of an event into it twice.
+pub(super) fn run_together(_: &Ask, event: &str) -> String {
+    let Some(data) = event.lines().find(|line| line.starts_with("data: {")) else {
+        return event.to_owned();
+    };
+    event.replace(data, &format!("{data}\n{data}"))
 }

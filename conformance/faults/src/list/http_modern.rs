@@ -1,6 +1,6 @@
 //! Streamable HTTP of 2026-07-28.
 
-use super::http_legacy::capitals;
+use super::http_legacy::{accept_by_letter, capitals, charset, run_together};
 use super::recode;
 use crate::ask::Ask;
 use crate::fault::{Fault, MODERN, must, should, should_not};
@@ -525,6 +525,39 @@ pub(super) const FAULTS: &[Fault] = &[
             reply.framing = Framing::Cut(reply.body.len() / 2);
         }
     }),
+    must(
+        "modern-accept-by-letter",
+        MODERN,
+        "2026-07-28/http/accept-variants",
+        "refuses an Accept it does not know by heart",
+    )
+    .http()
+    .answer(accept_by_letter),
+    must(
+        "modern-charset-refused",
+        MODERN,
+        "2026-07-28/http/content-type-json",
+        "refuses a Content-Type with a charset",
+    )
+    .http()
+    .case(25)
+    .answer(charset),
+    must(
+        "modern-events-without-data",
+        MODERN,
+        "2026-07-28/http/sse-valid-framing",
+        "sends messages on streams without a field name",
+    )
+    .needs(&["streams"])
+    .event(|_, event| event.replace("data: {", "{")),
+    must(
+        "modern-events-run-together",
+        MODERN,
+        "2026-07-28/http/sse-valid-framing",
+        "puts two messages into one event",
+    )
+    .needs(&["streams"])
+    .event(run_together),
 ];
 
 /// Whether `Mcp-Name` begins so on a call.

@@ -1,16 +1,18 @@
 //! Revisions 2025-06-18 and 2025-11-25: a handshake, plain results, errors with HTTP 200.
 
+use super::context::read_level;
 use super::{
-    INSTRUCTIONS, LEGACY, META_NOT_OBJECT, Transport, capabilities, is_object_or_absent, method_not_found,
-    server_info,
+    Context, Era, INSTRUCTIONS, LEGACY, META_NOT_OBJECT, Transport, capabilities, is_object_or_absent,
+    method_not_found, server_info, tasks,
 };
+use crate::features::Feature;
 use crate::json::Json;
 use crate::jsonrpc::{Error, Kind, Request};
-use crate::{Server, tools};
+use crate::tools;
 use std::sync::atomic::Ordering;
 
 pub(super) async fn answer(
-    server: &Server,
+    context: &Context<'_>,
     request: &Request,
     transport: &Transport<'_>,
 ) -> Result<Json, Error> {
@@ -18,9 +20,9 @@ pub(super) async fn answer(
     if !is_object_or_absent(request.params.get("_meta")) {
         return Err(Error::new(Kind::InvalidParams, META_NOT_OBJECT));
     }
-    if let Transport::Stdio { initialized } = transport {
+    if let Transport::Stdio { initialized, .. } = transport {
         if method == "initialize" {
-            let result = initialize(&request.params)?;
+            let result = initialize(context, &request.params)?;
             initialized.store(true, Ordering::Relaxed);
             return Ok(result);
         }
@@ -31,17 +33,25 @@ pub(super) async fn answer(
         }
     }
     match method {
-        "initialize" => initialize(&request.params),
+        "initialize" => initialize(context, &request.params),
         "ping" => Ok(Json::object([])),
-        "tools/list" => tools::list(server, &request.params),
-        "tools/call" => tools::call(server, &request.params).await,
+        "tools/list" => tools::list(context.server, Era::Legacy, &request.params),
+        "tools/call" => tools::call(context, &request.params).await,
+        "logging/setLevel" if context.has(Feature::Logging) => {
+            let level = request.params.get("level").unwrap_or(&Json::Null);
+            context.scope.set_level(read_level(level)?);
+            Ok(Json::object([]))
+        }
+        _ if method.starts_with("tasks/") && context.has(Feature::Tasks) => {
+            tasks::legacy(context, method, &request.params).await
+        }
         _ => Err(method_not_found(method)),
     }
 }
 
 /// 2025-11-25, basic/lifecycle, Initialization: the version asked for where the server has it, else the newest
 /// one it has; of those that begin with a handshake.
-fn initialize(params: &Json) -> Result<Json, Error> {
+fn initialize(context: &Context<'_>, params: &Json) -> Result<Json, Error> {
     let wrong = |name: &str, what: &str| {
         Error::new(
             Kind::InvalidParams,
@@ -66,7 +76,7 @@ fn initialize(params: &Json) -> Result<Json, Error> {
         .unwrap_or(LEGACY[0]);
     Ok(Json::object([
         ("protocolVersion", version.into()),
-        ("capabilities", capabilities()),
+        ("capabilities", capabilities(context)),
         ("serverInfo", server_info()),
         ("instructions", INSTRUCTIONS.into()),
     ]))

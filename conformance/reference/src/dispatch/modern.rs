@@ -1,27 +1,29 @@
 //! Revision 2026-07-28: every request says its version and the client's capabilities in `_meta`.
 
+use super::context::log_level;
 use super::{
-    INSTRUCTIONS, META_VERSION, MODERN, Transport, capabilities, method_not_found, server_info, supported,
+    Context, Era, INSTRUCTIONS, META_CAPABILITIES, META_VERSION, MODERN, Transport, capabilities,
+    method_not_found, server_info, subscriptions, supported, tasks,
 };
+use crate::features::Feature;
 use crate::json::{Json, quote};
 use crate::jsonrpc::{Error, Kind, Request};
-use crate::{Server, tools};
+use crate::tools;
 use axum::http::HeaderMap;
 use base64::prelude::{BASE64_STANDARD, Engine};
 
-const META_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 const META_SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 /// How long a client may keep a list, in milliseconds.
 const TTL_MS: u64 = 60_000;
 
 pub(super) async fn answer(
-    server: &Server,
+    context: &Context<'_>,
     request: &Request,
     transport: &Transport<'_>,
 ) -> Result<Json, Error> {
     let version = version(&request.params)?;
     if let Transport::Http(headers) = transport {
-        check_headers(headers, version, request)?;
+        check_headers(context, headers, version, request)?;
     }
     if version != MODERN {
         let data = Json::object([("supported", supported()), ("requested", version.into())]);
@@ -32,22 +34,34 @@ pub(super) async fn answer(
             data: Some(data),
         });
     }
+    if context.has(Feature::Logging) {
+        log_level(&request.params)?;
+    }
     match &*request.method {
         "server/discover" => Ok(cacheable(Json::object([
             ("supportedVersions", supported()),
-            ("capabilities", capabilities()),
+            ("capabilities", capabilities(context)),
             ("instructions", INSTRUCTIONS.into()),
         ]))),
-        "tools/list" => tools::list(server, &request.params).map(cacheable),
-        "tools/call" => tools::call(server, &request.params).await,
+        "tools/list" => tools::list(context.server, Era::Modern, &request.params).map(cacheable),
+        "tools/call" => tools::call(context, &request.params).await,
+        "subscriptions/listen" if context.has(Feature::Subscriptions) => {
+            subscriptions::listen(context, &request.params).await
+        }
+        method if method.starts_with("tasks/") && context.has(Feature::Tasks) => {
+            tasks::modern(context, method, &request.params)
+        }
         method => Err(method_not_found(method)),
     }
 }
 
 /// Adds what every modern result has.
 pub(super) fn complete(result: Json) -> Json {
-    let meta = Json::object([(META_SERVER_INFO, server_info())]);
-    result.with("resultType", "complete".into()).with("_meta", meta)
+    let result = match result.get("resultType") {
+        Some(_) => result,
+        None => result.with("resultType", "complete".into()),
+    };
+    result.with_meta(META_SERVER_INFO, server_info())
 }
 
 /// 2026-07-28, server/utilities/caching.
@@ -75,17 +89,24 @@ fn version(params: &Json) -> Result<&str, Error> {
 }
 
 /// The headers must repeat what the body says (2026-07-28, basic/transports/streamable-http, Server Validation).
-fn check_headers(headers: &HeaderMap, version: &str, request: &Request) -> Result<(), Error> {
+fn check_headers(
+    context: &Context<'_>,
+    headers: &HeaderMap,
+    version: &str,
+    request: &Request,
+) -> Result<(), Error> {
     check_header(headers, "MCP-Protocol-Version", Some(version))?;
     check_header(headers, "Mcp-Method", Some(&request.method))?;
-    if request.method == "tools/call" {
-        check_header(
-            headers,
-            "Mcp-Name",
-            request.params.get("name").and_then(Json::as_str),
-        )?;
-    }
-    Ok(())
+    let named_by = match &*request.method {
+        "tools/call" => "name",
+        "tasks/get" | "tasks/update" | "tasks/cancel" if context.has(Feature::Tasks) => "taskId",
+        _ => return Ok(()),
+    };
+    check_header(
+        headers,
+        "Mcp-Name",
+        request.params.get(named_by).and_then(Json::as_str),
+    )
 }
 
 fn check_header(headers: &HeaderMap, name: &str, body: Option<&str>) -> Result<(), Error> {

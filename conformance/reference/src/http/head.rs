@@ -122,7 +122,7 @@ pub(super) fn check(
         .iter()
         .map(HeaderValue::as_bytes)
         .collect();
-    if !accept.is_empty() && !admits_json(&accept.join(&b","[..])) {
+    if !accept.is_empty() && !admits_type(&accept.join(&b","[..]), b"application/json") {
         return Err(Refusal::Accept);
     }
     Ok(())
@@ -147,9 +147,21 @@ fn essence(value: &[u8]) -> &[u8] {
         .trim_ascii()
 }
 
-/// Whether an `Accept` admits JSON. The most specific range that matches decides (RFC 9110, 12.5.1).
-fn admits_json(accept: &[u8]) -> bool {
-    let ranges = [&b"*/*"[..], b"application/*", b"application/json"];
+/// Whether the client says that it takes this type.
+pub(super) fn admits(headers: &HeaderMap, media_type: &[u8]) -> bool {
+    let values = headers.get_all(header::ACCEPT);
+    let accept: Vec<_> = values.iter().map(HeaderValue::as_bytes).collect();
+    !accept.is_empty() && admits_type(&accept.join(&b","[..]), media_type)
+}
+
+/// Whether an `Accept` admits a type. The most specific range that matches decides (RFC 9110, 12.5.1).
+fn admits_type(accept: &[u8], media_type: &[u8]) -> bool {
+    let slash = media_type
+        .iter()
+        .position(|byte| *byte == b'/')
+        .unwrap_or_default();
+    let group = [&media_type[..=slash], b"*"].concat();
+    let ranges = [&b"*/*"[..], &group, media_type];
     let specificity = |range: &&[u8]| {
         ranges
             .iter()

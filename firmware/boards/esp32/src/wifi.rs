@@ -24,7 +24,7 @@ use crate::console;
 const RECEIVING: u8 = 6;
 /// Frames of up to 1.6 KB that the radio may keep on the heap, for each direction. The driver's own bound, 32, would let a
 /// busy network take all of the heap.
-const FRAMES: u16 = 12;
+const FRAMES: u16 = 10;
 /// For the radio to tell that it has left.
 const LEAVE: Duration = Duration::from_secs(5);
 /// How often the address is looked at. The stack wakes one task for it, and that is discovery's.

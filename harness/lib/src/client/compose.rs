@@ -93,6 +93,8 @@ impl Dress {
                     let member = match method {
                         "tools/call" | "prompts/get" => "name",
                         "resources/read" => "uri",
+                        // The extension io.modelcontextprotocol/tasks, "Streamable HTTP: Routing Headers".
+                        "tasks/get" | "tasks/update" | "tasks/cancel" => "taskId",
                         _ => "",
                     };
                     let name = params.and_then(|params| params.get(member)?.as_str());

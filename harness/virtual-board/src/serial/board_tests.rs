@@ -322,7 +322,7 @@ fn faults_of_the_line() {
     trickle.host.until("waiting for download\r\n");
     trickle.host.until("\n\n\n\n");
 
-    let mut noise = downloading(Fault::Noise);
+    let mut noise = downloading(Fault::LineNoise);
     noise.host.until("waiting for download\r\n");
     let mut heard = 0;
     while heard < 1000 {
@@ -360,7 +360,7 @@ fn faults_of_identity() {
         (5, vec![1, 0, 0, 0])
     );
     assert_eq!(chip(&mut downloading(Fault::WrongChip).host), 13);
-    let mut wrong = downloading(Fault::WrongMac);
+    let mut wrong = downloading(Fault::WrongBoard);
     wrong.host.until("waiting for download\r\n");
     assert_eq!(mac(&mut wrong.host), [0x81, 0, 0, 0]);
 }
@@ -454,14 +454,14 @@ fn faults_of_the_firmware() {
         host.until("rst:0x3 (RTC_SW_SYS_RST)");
     }
     board
-        .set_fault(Some("reboot@console=hello".parse().unwrap()))
+        .set_fault(Some("rebooted@console=hello".parse().unwrap()))
         .unwrap();
     board.reset(Mode::Run).unwrap();
     host.until("hello");
     host.until("rst:0x7 (TG0WDT_SYS_RST)");
     host.until("hello");
     board
-        .set_fault(Some("hang@console=hello".parse().unwrap()))
+        .set_fault(Some("hung@console=hello".parse().unwrap()))
         .unwrap();
     board.reset(Mode::Run).unwrap();
     host.until("hello");

@@ -10,13 +10,13 @@ pub enum Fault {
     /// Nothing answers a flashing tool.
     NoSync,
     /// Random bytes all the time.
-    Noise,
+    LineNoise,
     /// A line feed every 50 ms for ever.
     Trickle,
     /// The chip says it is an ESP32-C6.
     WrongChip,
     /// The chip says another MAC address than the board's.
-    WrongMac,
+    WrongBoard,
     /// Blocks are refused.
     WriteFailed,
     /// A bit of what was written is wrong.
@@ -30,15 +30,21 @@ pub enum Fault {
     /// Nothing is kept of what is written, so that the old firmware boots.
     OldFirmware,
     /// The firmware panics at each start.
-    Panic,
+    BootPanic,
     /// The bootloader finds the firmware damaged, again and again.
     BootLoop,
     /// The network cable leads nowhere.
     NoNetwork,
+    /// The board has its network, and says nothing over mDNS.
+    NotAnnounced,
+    /// The board is announced, and refuses connections.
+    Refused,
+    /// The board answers HTTP requests, and has no MCP endpoint.
+    NotMcp,
     /// The board resets by its watchdog.
-    Reboot,
+    Rebooted,
     /// The board stands still.
-    Hang,
+    Hung,
 }
 
 /// When it begins.
@@ -54,8 +60,8 @@ pub enum Moment {
     After(Duration),
 }
 
-/// A failure and when it begins, written `NAME` or `NAME@MOMENT`: `hang`, `port-lost@blocks=8`,
-/// `reboot@console=stage=serving`, `noise@after=500ms`.
+/// A failure and when it begins, written `NAME` or `NAME@MOMENT`: `hung`, `port-lost@blocks=8`,
+/// `rebooted@console=stage=serving`, `line-noise@after=500ms`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Planned {
     /// What fails.
@@ -80,44 +86,50 @@ pub enum NotPlanned {
 
 impl Fault {
     /// All of them.
-    pub const ALL: [Fault; 16] = [
+    pub const ALL: [Fault; 19] = [
         Fault::NoSync,
-        Fault::Noise,
+        Fault::LineNoise,
         Fault::Trickle,
         Fault::WrongChip,
-        Fault::WrongMac,
+        Fault::WrongBoard,
         Fault::WriteFailed,
         Fault::VerifyFailed,
         Fault::SlowLine,
         Fault::PortLost,
         Fault::PortMoved,
         Fault::OldFirmware,
-        Fault::Panic,
+        Fault::BootPanic,
         Fault::BootLoop,
         Fault::NoNetwork,
-        Fault::Reboot,
-        Fault::Hang,
+        Fault::NotAnnounced,
+        Fault::Refused,
+        Fault::NotMcp,
+        Fault::Rebooted,
+        Fault::Hung,
     ];
 
     /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             Fault::NoSync => "no-sync",
-            Fault::Noise => "noise",
+            Fault::LineNoise => "line-noise",
             Fault::Trickle => "trickle",
             Fault::WrongChip => "wrong-chip",
-            Fault::WrongMac => "wrong-mac",
+            Fault::WrongBoard => "wrong-board",
             Fault::WriteFailed => "write-failed",
             Fault::VerifyFailed => "verify-failed",
             Fault::SlowLine => "slow-line",
             Fault::PortLost => "port-lost",
             Fault::PortMoved => "port-moved",
             Fault::OldFirmware => "old-firmware",
-            Fault::Panic => "panic",
+            Fault::BootPanic => "boot-panic",
             Fault::BootLoop => "boot-loop",
             Fault::NoNetwork => "no-network",
-            Fault::Reboot => "reboot",
-            Fault::Hang => "hang",
+            Fault::NotAnnounced => "not-announced",
+            Fault::Refused => "refused",
+            Fault::NotMcp => "not-mcp",
+            Fault::Rebooted => "rebooted",
+            Fault::Hung => "hung",
         }
     }
 
@@ -125,7 +137,7 @@ impl Fault {
     pub fn usual_moment(self) -> Moment {
         match self {
             Fault::PortLost | Fault::PortMoved => Moment::Blocks(2),
-            Fault::Reboot | Fault::Hang => Moment::Console("stage=serving".to_owned()),
+            Fault::Rebooted | Fault::Hung => Moment::Console("stage=serving".to_owned()),
             _ => Moment::Start,
         }
     }
@@ -208,36 +220,40 @@ mod tests {
     #[test]
     fn a_moment_may_be_chosen() {
         let planned = |text: &str| text.parse::<Planned>().map(|planned| planned.at);
-        assert_eq!(planned("hang"), Ok(Moment::Console("stage=serving".to_owned())));
+        assert_eq!(planned("hung"), Ok(Moment::Console("stage=serving".to_owned())));
         assert_eq!(planned("port-lost@blocks=8"), Ok(Moment::Blocks(8)));
         assert_eq!(
-            planned("reboot@console=stage=mac"),
+            planned("rebooted@console=stage=mac"),
             Ok(Moment::Console("stage=mac".to_owned()))
         );
         assert_eq!(
-            planned("noise@after=500ms"),
+            planned("line-noise@after=500ms"),
             Ok(Moment::After(Duration::from_millis(500)))
         );
         assert_eq!(
-            planned("noise@after=2s"),
+            planned("line-noise@after=2s"),
             Ok(Moment::After(Duration::from_secs(2)))
         );
-        assert_eq!(planned("noise@start"), Ok(Moment::Start));
+        assert_eq!(planned("line-noise@start"), Ok(Moment::Start));
     }
 
     #[test]
     fn what_is_unknown_is_told_with_what_there_is() {
         let error = "noize".parse::<Planned>().unwrap_err().to_string();
         assert!(
-            error.starts_with("there is no fault \"noize\"; there are: no-sync, noise, "),
+            error.starts_with("there is no fault \"noize\"; there are: no-sync, line-noise, "),
             "{error}"
         );
-        let error = "noise@later".parse::<Planned>().unwrap_err().to_string();
+        let error = "line-noise@later".parse::<Planned>().unwrap_err().to_string();
         assert!(
             error.starts_with("there is no moment \"later\"; there are: start, blocks=N, "),
             "{error}"
         );
-        assert!("noise@after=99999999999999999999s".parse::<Planned>().is_err());
-        assert!("noise@console=".parse::<Planned>().is_err());
+        assert!(
+            "line-noise@after=99999999999999999999s"
+                .parse::<Planned>()
+                .is_err()
+        );
+        assert!("line-noise@console=".parse::<Planned>().is_err());
     }
 }

@@ -39,15 +39,8 @@ pub enum Effect {
     /// The chip resets. It comes back in the mode that the strap pins had at the last real reset.
     Restart,
     /// The chip leaves the loader and boots from flash.
-    Boot(Boot),
-}
-
-/// What makes a chip leave the loader.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Boot {
-    /// A command.
-    Command,
-    /// The RTC's watchdog, which resets everything.
+    Boot,
+    /// The watchdog is started, which resets everything soon.
     Watchdog,
 }
 
@@ -133,7 +126,7 @@ impl Loader {
                 self.go_on_reading(reading, &frame, flash, &mut effects);
             } else if let Some(request) = packet::parse(&frame) {
                 self.run(&request, flash, &mut effects);
-                if matches!(effects.last(), Some(Effect::Restart | Effect::Boot(_))) {
+                if matches!(effects.last(), Some(Effect::Restart | Effect::Boot)) {
                     break;
                 }
             } else if !self.stub {
@@ -255,7 +248,7 @@ impl Loader {
                         .registers
                         .write(address, value, mask, self.attached || self.stub)
                     {
-                        effects.push(Effect::Boot(Boot::Watchdog));
+                        effects.push(Effect::Watchdog);
                     }
                 }
             }
@@ -268,9 +261,9 @@ impl Loader {
             (command::FLASH_END | command::FLASH_DEFL_END, Some([0]), _) => effects.push(Effect::Restart),
             // To the stub this only ends the download.
             (command::FLASH_END | command::FLASH_DEFL_END, ..) if !self.stub => {
-                effects.push(Effect::Boot(Boot::Command));
+                effects.push(Effect::Boot);
             }
-            (command::RUN_USER_CODE, ..) => effects.push(Effect::Boot(Boot::Command)),
+            (command::RUN_USER_CODE, ..) => effects.push(Effect::Boot),
             (command::READ_FLASH, ..) => {
                 let Some([offset, size, block, window]) = words(payload) else {
                     return;

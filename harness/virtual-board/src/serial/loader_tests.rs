@@ -281,9 +281,9 @@ fn an_end_restarts_or_boots() {
     };
     assert_eq!(end(Bench::rom(), 0), [Effect::Restart]);
     assert_eq!(end(Bench::stub(), 0), [Effect::Restart]);
-    assert_eq!(end(Bench::rom(), 1), [Effect::Boot(Boot::Command)]);
+    assert_eq!(end(Bench::rom(), 1), [Effect::Boot]);
     assert_eq!(end(Bench::stub(), 1), [], "the stub only ends the download");
-    assert_eq!(Bench::stub().run(0xd3, &[])[1..], [Effect::Boot(Boot::Command)]);
+    assert_eq!(Bench::stub().run(0xd3, &[])[1..], [Effect::Boot]);
 }
 
 #[test]
@@ -291,7 +291,7 @@ fn the_watchdog_ends_the_loader() {
     let mut rom = Bench::rom();
     rom.run(0x09, &[0x6000_80a8, 0x50d8_3aa1, u32::MAX, 0]);
     let effects = rom.run(0x09, &[0x6000_8090, 1 << 31, u32::MAX, 0]);
-    assert_eq!(effects[1..], [Effect::Boot(Boot::Watchdog)]);
+    assert_eq!(effects[1..], [Effect::Watchdog]);
 }
 
 #[test]

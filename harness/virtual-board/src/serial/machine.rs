@@ -18,7 +18,7 @@ use rustix::io::Errno;
 use super::board::{Action, Options, Order, Place, Told, next};
 use super::fault::{Fault, Moment, Planned};
 use super::kind::{Kind, Line, Then};
-use super::loader::{Boot, Effect};
+use super::loader::Effect;
 use super::packet::{self, command};
 use super::port::Port;
 use super::slip;
@@ -31,6 +31,8 @@ use crate::tether::Tether;
 const BAUD: u32 = 115_200;
 /// Above this a slow line damages bytes.
 const SLOW: u32 = 460_800;
+/// How long a watchdog waits that a tool has started, about as long as the tools set it.
+const WATCHDOG: Duration = Duration::from_millis(20);
 /// How long a port that moves is gone.
 const GONE: Duration = Duration::from_millis(500);
 /// Between two bytes of a trickle, and between two bursts of noise.
@@ -144,6 +146,8 @@ pub(super) struct Machine {
     state: State,
     mode: Mode,
     baud: u32,
+    /// When the watchdog bites that a tool has started.
+    watchdog: Option<Instant>,
     fault: Option<Pending>,
     /// The next byte of a trickle, or burst of noise.
     chatter: Instant,
@@ -173,6 +177,7 @@ impl Machine {
             state: State::Off,
             mode: Mode::Run,
             baud: BAUD,
+            watchdog: None,
             fault: options.fault.clone().map(|planned| Pending::new(planned, now)),
             chatter: now,
             random: 1,
@@ -260,7 +265,10 @@ impl Machine {
             _ => None,
         });
         let chatter = self.chatters().map(|_| self.chatter);
-        [again, self.back, fault, chatter].into_iter().flatten().min()
+        [again, self.back, self.watchdog, fault, chatter]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     fn step(&mut self, ready: &Ready) -> Result<(), Error> {
@@ -282,6 +290,9 @@ impl Machine {
         if self.back.is_some_and(|at| at <= now) {
             self.back = None;
             self.plug_in()?;
+        }
+        if self.watchdog.is_some_and(|at| at <= now) {
+            self.reset(Mode::Run, Cause::RtcWatchdog)?;
         }
         if let State::Again { at, cause } = self.state
             && at <= now
@@ -318,6 +329,7 @@ impl Machine {
 
     fn reset(&mut self, mode: Mode, cause: Cause) -> Result<(), Error> {
         self.enter(State::Off);
+        self.watchdog = None;
         self.mode = mode;
         self.baud = BAUD;
         self.recent.clear();
@@ -390,8 +402,11 @@ impl Machine {
                 Ok(())
             }
             Effect::Restart => self.reset(self.mode, Cause::System),
-            Effect::Boot(Boot::Command) => self.reset(Mode::Run, Cause::System),
-            Effect::Boot(Boot::Watchdog) => self.reset(Mode::Run, Cause::RtcWatchdog),
+            Effect::Boot => self.reset(Mode::Run, Cause::System),
+            Effect::Watchdog => {
+                self.watchdog = Some(Instant::now() + WATCHDOG);
+                Ok(())
+            }
         }
     }
 
@@ -484,7 +499,7 @@ impl Machine {
     fn chatters(&self) -> Option<Duration> {
         if self.has_begun(Fault::Trickle) {
             Some(TRICKLE)
-        } else if self.has_begun(Fault::Noise) {
+        } else if self.has_begun(Fault::LineNoise) {
             Some(NOISE)
         } else {
             None
@@ -524,8 +539,8 @@ impl Machine {
         match pending.planned.fault {
             Fault::PortLost => self.pull_out(None),
             Fault::PortMoved => self.pull_out(Some(now + GONE)),
-            Fault::Reboot => return self.reset(Mode::Run, Cause::Watchdog),
-            Fault::Hang => match &self.state {
+            Fault::Rebooted => return self.reset(Mode::Run, Cause::Watchdog),
+            Fault::Hung => match &self.state {
                 State::Guest(guest) => {
                     let id = Pid::from_raw(guest.child.id() as i32);
                     let _ = kill(id, Signal::SIGSTOP);

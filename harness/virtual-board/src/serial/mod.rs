@@ -14,6 +14,7 @@
 
 pub mod board;
 pub mod boot;
+mod cable;
 pub mod fault;
 pub mod flash;
 pub mod image;

@@ -102,11 +102,11 @@ mod tests {
             switch.read(),
             [Ok(Action::Reset(Mode::Download)), Ok(Action::Reset(Mode::Run))]
         );
-        write("fault hang\nfault none\noff\n");
-        let hang = Action::Fault(Some(Fault::Hang.into()));
+        write("fault hung\nfault none\noff\n");
+        let hung = Action::Fault(Some(Fault::Hung.into()));
         assert_eq!(
             switch.read(),
-            [Ok(hang), Ok(Action::Fault(None)), Ok(Action::PowerOff)]
+            [Ok(hung), Ok(Action::Fault(None)), Ok(Action::PowerOff)]
         );
         write("reset\n");
         let error =

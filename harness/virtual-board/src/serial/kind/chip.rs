@@ -16,6 +16,7 @@ use crate::Error;
 use crate::machine::Wire;
 use crate::network::MCP_PORT;
 use crate::plan::Mac;
+use crate::serial::cable::Cable;
 use crate::serial::fault::Fault;
 use crate::serial::flash::FlashFile;
 use crate::serial::loader::Effect;
@@ -176,6 +177,7 @@ fn efuses(mac: Mac) -> Vec<u8> {
 pub(in crate::serial) struct Chip {
     emulator: Emulator,
     connections: Connections,
+    cable: Option<Cable>,
 }
 
 impl Chip {
@@ -204,6 +206,7 @@ impl Chip {
                 network,
                 uart,
             },
+            cable: None,
         })
     }
 }
@@ -218,8 +221,11 @@ fn free_port() -> Result<SocketAddr, Error> {
 impl Kind for Chip {
     fn reset(&mut self, mode: Mode, _cause: Cause, fault: Option<Fault>) -> Result<Next, Error> {
         let mut connections = self.connections.clone();
-        if fault == Some(Fault::NoNetwork) {
-            connections.network = Network::Nothing;
+        self.cable = None;
+        if let Network::Wire(wire) = connections.network {
+            let cable = Cable::lay(Some(wire), fault)?;
+            connections.network = cable.end().map_or(Network::Nothing, Network::Wire);
+            self.cable = Some(cable);
         }
         let mut command: Command = Tether::command(&self.emulator.program);
         command.args(arguments(self.emulator.flavour, mode, &connections));

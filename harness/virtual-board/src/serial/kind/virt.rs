@@ -10,6 +10,7 @@ use crate::Error;
 use crate::machine::{self, Wire};
 use crate::plan::Mac;
 use crate::serial::boot::{self, Program};
+use crate::serial::cable::Cable;
 use crate::serial::fault::Fault;
 use crate::serial::flash::{Flash, FlashFile};
 use crate::serial::loader::{Defect, Effect, Loader};
@@ -24,6 +25,7 @@ const AGAIN: Duration = Duration::from_millis(500);
 pub(in crate::serial) struct Virt {
     mac: Mac,
     wire: Option<Wire>,
+    cable: Option<Cable>,
     file: FlashFile,
     flash: Flash,
     /// Where writes go that are to be forgotten.
@@ -41,6 +43,7 @@ impl Virt {
         Ok(Virt {
             mac,
             wire,
+            cable: None,
             file,
             flash,
             scratch: None,
@@ -55,11 +58,11 @@ impl Virt {
         other[5] = last ^ 0x80;
         let identity = match fault {
             Some(Fault::WrongChip) => Identity::esp32c6(self.mac),
-            Some(Fault::WrongMac) => Identity::esp32c3(other),
+            Some(Fault::WrongBoard) => Identity::esp32c3(other),
             _ => Identity::esp32c3(self.mac),
         };
         let defect = match fault {
-            Some(Fault::NoSync | Fault::Noise | Fault::Trickle) => Defect::Silent,
+            Some(Fault::NoSync | Fault::LineNoise | Fault::Trickle) => Defect::Silent,
             Some(Fault::WriteFailed) => Defect::WriteFails { after: 1 },
             Some(Fault::VerifyFailed) => Defect::FlipsBit,
             _ => Defect::None,
@@ -67,7 +70,7 @@ impl Virt {
         Loader::new(identity, defect)
     }
 
-    fn guest(&self, program: &Program, fault: Option<Fault>) -> Result<Result<Command, String>, Error> {
+    fn guest(&mut self, program: &Program, fault: Option<Fault>) -> Result<Result<Command, String>, Error> {
         let mut segments: Vec<(u32, &[u8])> = Vec::new();
         for (address, data) in &program.segments {
             let end = address.checked_add(data.len() as u32);
@@ -83,20 +86,17 @@ impl Virt {
         if let Some(configuration) = &program.configuration {
             segments.push((machine::CONFIGURATION, configuration));
         }
-        let path = &self.program;
-        fs::write(path, program::elf(program.entry, &segments))
+        let path = self.program.clone();
+        fs::write(&path, program::elf(program.entry, &segments))
             .map_err(Error::io(format!("write the program {}", path.display())))?;
-        let wire = if fault == Some(Fault::NoNetwork) {
-            None
-        } else {
-            self.wire
-        };
-        let devices: &[&str] = if fault == Some(Fault::Panic) {
+        let devices: &[&str] = if fault == Some(Fault::BootPanic) {
             &[]
         } else {
             &[machine::RANDOM_NUMBERS]
         };
-        let mut command = machine::command(wire, self.mac, devices);
+        let cable = Cable::lay(self.wire, fault)?;
+        let mut command = machine::command(cable.end(), self.mac, devices);
+        self.cable = Some(cable);
         command.arg("-kernel").arg(path);
         Ok(Ok(command))
     }
@@ -106,6 +106,7 @@ impl Kind for Virt {
     fn reset(&mut self, mode: Mode, cause: Cause, fault: Option<Fault>) -> Result<Next, Error> {
         self.loader = None;
         self.scratch = None;
+        self.cable = None;
         let damaged = (fault == Some(Fault::BootLoop)).then(|| damaged(&self.flash));
         let boot::Boot { mut text, then } = boot::boot(damaged.as_ref().unwrap_or(&self.flash), mode, cause);
         let then = match then {

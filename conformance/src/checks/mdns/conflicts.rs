@@ -1,0 +1,122 @@
+//! Others that claim the board's name. These come last: a board may take another name.
+
+use super::open;
+use crate::check::{BOTH, Check, check};
+use crate::lab::{Lab, Stop};
+use crate::mdns::wire::{ANY, IN, Message, Record, SRV, TOP, TXT, name, query, same, write, write_name};
+use crate::mdns::{Asked, GROUP, PORT, WAIT};
+use std::time::Duration;
+
+/// A board that lost its name probes for one at once, a quarter of a second apart (RFC 6762, 8.1 and 9).
+const REPROBES: Duration = Duration::from_millis(3000);
+
+pub const CHECKS: &[Check] = &[
+    check!("mdns/defends-its-name", BOTH, defend, ["mdns/defend-name"]),
+    check!(
+        "mdns/own-record-again",
+        BOTH,
+        same_data,
+        ["mdns/same-rdata-no-conflict"]
+    ),
+    check!("mdns/conflict", BOTH, conflict, ["mdns/conflict-reprobe"]),
+];
+
+fn claim(owner: &crate::mdns::wire::Name, class: u16) -> Record {
+    let data = [&[0, 0, 0, 0, 0, 9][..], &write_name(&name("another-host.local"))].concat();
+    Record {
+        name: owner.clone(),
+        kind: SRV,
+        class,
+        ttl: 120,
+        data,
+    }
+}
+
+async fn defend(lab: &mut Lab) -> Result<(), Stop> {
+    let (mut air, board) = open(lab).await?;
+    air.rest().await;
+    let mut probe = query(&[(&board.instance, ANY)]);
+    probe.authorities.push(claim(&board.instance, IN));
+    let answered = |asked: &Asked| asked.answers(&board.instance, SRV);
+    let asked = air
+        .ask_now(
+            &write(&probe),
+            (GROUP, PORT).into(),
+            false,
+            Duration::from_millis(250),
+            answered,
+        )
+        .await?;
+    if !answered(&asked) {
+        lab.found(
+            "mdns/defend-name",
+            "a probe for its name is not answered within 250 ms",
+            &[&asked.exchange],
+        );
+    }
+    Ok(())
+}
+
+/// Whether a packet of the board probes for a name of this service.
+fn probes(message: &Message) -> bool {
+    !message.is_response() && !message.authorities.is_empty()
+}
+
+async fn same_data(lab: &mut Lab) -> Result<(), Stop> {
+    let (mut air, board) = open(lab).await?;
+    let asked = air
+        .ask(&write(&query(&[(&board.instance, TXT)])), |asked| {
+            asked.answers(&board.instance, TXT)
+        })
+        .await?;
+    let Some(own) = asked.record(&board.instance, TXT).cloned() else {
+        return Err(Stop::Skip(
+            "it gives no TXT record, which another check judges".to_owned(),
+        ));
+    };
+    let echo = Message {
+        flags: 0x8400,
+        answers: vec![own],
+        ..Message::default()
+    };
+    let after = air
+        .ask_now(&write(&echo), (GROUP, PORT).into(), false, WAIT, |_| false)
+        .await?;
+    if after.messages().any(|(_, message)| probes(message)) {
+        lab.found(
+            "mdns/same-rdata-no-conflict",
+            "its own record from another makes it probe",
+            &[&after.exchange],
+        );
+    }
+    let again = air.find().await?;
+    if !same(&again.instance, &board.instance) {
+        lab.found(
+            "mdns/same-rdata-no-conflict",
+            "its own record from another makes it take another name",
+            &[&after.exchange],
+        );
+    }
+    Ok(())
+}
+
+async fn conflict(lab: &mut Lab) -> Result<(), Stop> {
+    let (mut air, board) = open(lab).await?;
+    let response = Message {
+        flags: 0x8400,
+        answers: vec![claim(&board.instance, IN | TOP)],
+        ..Message::default()
+    };
+    let heard = |asked: &Asked| asked.messages().any(|(_, message)| probes(message));
+    let asked = air
+        .ask_now(&write(&response), (GROUP, PORT).into(), false, REPROBES, heard)
+        .await?;
+    if !heard(&asked) {
+        lab.found(
+            "mdns/conflict-reprobe",
+            "another claims its name, and it does not probe again",
+            &[&asked.exchange],
+        );
+    }
+    Ok(())
+}
