@@ -6,12 +6,18 @@ use crate::output::{self, Sink};
 use crate::targets::{self, OpenError, Options};
 use mcp_hil_harness::replay::{CONTRACT, replay};
 use mcp_hil_harness::report::{self, NOT_PLAYED, Played, Report, Verdict};
+use mcp_hil_harness::revision::Revision;
 use mcp_hil_harness::transcript::{self, Transcript};
 use std::collections::{BTreeSet, HashMap};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 pub async fn run(args: Replay) -> Exit {
-    let transcripts = match choose(&args) {
+    let choice = Choice {
+        files: &args.files,
+        revisions: &args.revision,
+        filter: &args.filter,
+    };
+    let transcripts = match choose(&choice) {
         Ok(transcripts) if transcripts.is_empty() => {
             return Exit::NothingRan.because("no transcript is chosen by --revision and --filter");
         }
@@ -46,6 +52,7 @@ pub async fn run(args: Replay) -> Exit {
     let options = Options {
         firmware: args.firmware,
         deadline_factor: args.deadline_factor,
+        access: args.access.options(),
         #[cfg(target_os = "linux")]
         impair: args.impair,
         #[cfg(target_os = "linux")]
@@ -124,15 +131,26 @@ fn is_same_file(one: &Path, other: &Path) -> bool {
     }
 }
 
-fn choose(args: &Replay) -> Result<Vec<Transcript>, transcript::TranscriptError> {
-    let mut transcripts = if args.files.is_empty() {
+/// Which transcripts to play.
+pub struct Choice<'a> {
+    /// Files and folders; none: those that are built in.
+    pub files: &'a [PathBuf],
+    /// Only of these revisions, if there are any.
+    pub revisions: &'a [Revision],
+    /// Only those with this in `REVISION/NAME`.
+    pub filter: &'a str,
+}
+
+/// Reads the transcripts that a command line names.
+pub fn choose(choice: &Choice<'_>) -> Result<Vec<Transcript>, transcript::TranscriptError> {
+    let mut transcripts = if choice.files.is_empty() {
         transcript::embedded()?
     } else {
-        transcript::read(&args.files)?
+        transcript::read(choice.files)?
     };
     transcripts.retain(|transcript| {
-        (args.revision.is_empty() || args.revision.contains(&transcript.revision))
-            && transcript.id().contains(&args.filter)
+        (choice.revisions.is_empty() || choice.revisions.contains(&transcript.revision))
+            && transcript.id().contains(choice.filter)
     });
     Ok(transcripts)
 }
