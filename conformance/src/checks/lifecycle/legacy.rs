@@ -31,7 +31,7 @@ pub const CHECKS: &[Check] = &[
 ];
 
 /// The parameters of a good `initialize`.
-pub(super) fn parameters(version: &str) -> Value {
+pub fn parameters(version: &str) -> Value {
     json!({"protocolVersion": version, "capabilities": {}, "clientInfo": compose::client_info()})
 }
 
