@@ -149,6 +149,12 @@ pub fn has_status(exchange: &Exchange, wanted: &[u16]) -> Result<(), String> {
     }
 }
 
+/// The message that an exchange sent: in the body of a plain HTTP request, or the line.
+pub fn sent_message(exchange: &Exchange) -> Option<Value> {
+    let head = exchange.sent.windows(4).position(|window| window == b"\r\n\r\n");
+    serde_json::from_slice(&exchange.sent[head.map_or(0, |end| end + 4)..]).ok()
+}
+
 /// HTTP status of the answer; none over standard streams.
 pub fn status(exchange: &Exchange) -> Option<u16> {
     exchange.reply().and_then(|reply| reply.status)

@@ -127,6 +127,9 @@ impl Reply {
                 }
                 out.extend_from_slice(b"0\r\n\r\n");
             }
+            // the end of the stream does not come
+            Framing::HeldOpen if !self.body.is_empty() => chunk(&self.body, &mut out),
+            Framing::HeldOpen => {}
             Framing::Cut(length) => out.extend_from_slice(&self.body[..length.min(self.body.len())]),
             _ => out.extend_from_slice(&self.body),
         }

@@ -38,12 +38,7 @@ pub const CHECKS: &[Check] = &[
         [FOREIGN_2026, STATUS_2026]
     )
     .over(Over::Http),
-    check!("security/origin-of-get", LEGACY, methods, [METHODS])
-        .over(Over::Http)
-        .quoting(&[(
-            METHODS,
-            "Servers **MUST** validate the `Origin` header on all incoming connections",
-        )]),
+    check!("security/origin-of-get", LEGACY, methods, [METHODS]).over(Over::Http),
     check!("security/origin-alike", MODERN, alike, [ALIKE]).over(Over::Http),
     check!("security/no-origin-legacy", LEGACY, absent, [ABSENT_2025]).over(Over::Http),
     check!("security/no-origin-modern", MODERN, absent, [ABSENT_2026]).over(Over::Http),
@@ -105,7 +100,13 @@ async fn methods(lab: &mut Lab) -> Result<(), Stop> {
         }
         set(&mut request, "Origin", &format!("http://{EVIL}"));
         let (_watch, exchange) = lab.watch(&request).await?;
-        let judged = expect::has_status(&exchange, &[403]).map_err(|what| format!("{method}: {what}"));
+        // a session that nobody opened may be looked for first
+        let due = if method == "DELETE" && lab.offer().session {
+            &[403, 404][..]
+        } else {
+            &[403]
+        };
+        let judged = expect::has_status(&exchange, due).map_err(|what| format!("{method}: {what}"));
         lab.note(METHODS, judged, &exchange);
     }
     Ok(())
@@ -175,6 +176,21 @@ async fn unsolicited(lab: &mut Lab) -> Result<(), Stop> {
     if let Some(status @ 500..) = expect::status(&exchange) {
         lab.found(UNSOLICITED, format!("HTTP status {status}"), &[&exchange]);
     }
+    let params = json!({
+        "name": "mcp-hil-nowhere",
+        "arguments": {},
+        "inputResponses": {"mcp-hil": {"action": "accept", "content": {"admin": true}}},
+        "requestState": "mcp-hil-invented"
+    });
+    let exchange = lab.ask("tools/call", params).await?;
+    let done = exchange
+        .message()
+        .and_then(|answer| answer.get("result"))
+        .filter(|result| result["isError"] != true);
+    if let Some(result) = done {
+        let what = format!("a tool that is not there is served: {}", expect::brief(result));
+        lab.found(UNSOLICITED, what, &[&exchange]);
+    }
     let after = lab.ask(lab.harmless(), Value::Null).await?;
     lab.note(UNSOLICITED, expect::result(&after), &after);
     Ok(())
@@ -223,7 +239,12 @@ fn is_secret(name: &str) -> bool {
 }
 
 async fn no_token(lab: &mut Lab) -> Result<(), Stop> {
-    let exchange = lab.ask(lab.harmless(), Value::Null).await?;
+    let method = if lab.offer().has("tools") {
+        "tools/list"
+    } else {
+        lab.harmless()
+    };
+    let exchange = lab.ask(method, json!({})).await?;
     lab.note(NO_OAUTH, expect::result(&exchange), &exchange);
     Ok(())
 }

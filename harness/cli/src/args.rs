@@ -1,5 +1,10 @@
 //! The command line.
 
+mod talk;
+
+pub(crate) use talk::{Call, Diff, Record, Snapshot, Tools};
+
+use crate::access::Access;
 use crate::{bench, exit, targets};
 use clap::{Parser, Subcommand, ValueEnum};
 use mcp_hil_harness::discover::SERVICE;
@@ -31,6 +36,16 @@ pub(crate) enum Command {
     /// Run a firmware on boards and play transcripts; a cargo runner: runner = "mcp-hil run"
     #[cfg(target_os = "linux")]
     Run(Run),
+    /// Make a transcript of what a target answers to a script
+    Record(Record),
+    /// Play transcripts on two targets and show where they answer differently
+    Diff(Diff),
+    /// Write what a server shows of itself, or compare it with what was kept
+    Snapshot(Snapshot),
+    /// List the tools of a target
+    Tools(Tools),
+    /// Call a tool of a target
+    Call(Call),
     /// Run the strict reference server
     Reference(Reference),
     /// Find boards over mDNS, and say what is odd about their announcements
@@ -60,7 +75,7 @@ pub(crate) enum Command {
 #[derive(Debug, Parser)]
 #[command(after_help = exit::TABLE, after_long_help = format!("{}\n\n{}", targets::help(), exit::TABLE))]
 pub(crate) struct Replay {
-    /// What to talk to: an http:// URL, mdns:NAME, native, virtual[:N], reference, or stdio:COMMAND
+    /// What to talk to: an http:// or https:// URL, mdns:NAME, native, virtual[:N], reference, or stdio:COMMAND
     #[arg(value_name = "TARGET", long_help = format!("What to talk to\n\n{}", targets::help()))]
     pub target: String,
     /// Transcripts, or folders of them; without any, those that are built in
@@ -80,6 +95,8 @@ pub(crate) struct Replay {
     #[cfg(target_os = "linux")]
     #[arg(long, value_name = "FILE")]
     pub pcap: Option<PathBuf>,
+    #[command(flatten)]
+    pub access: Access,
     #[command(flatten)]
     pub playing: Playing,
 }
@@ -174,6 +191,8 @@ pub(crate) struct Check {
     /// Show every verdict, and the bytes both ways of what was found
     #[arg(short, long)]
     pub verbose: bool,
+    #[command(flatten)]
+    pub access: Access,
 }
 
 #[derive(Debug, Parser)]
@@ -304,7 +323,7 @@ fn graded(text: &str) -> Result<Revision, String> {
         .ok_or_else(|| "give 2025-11-25 or 2026-07-28".to_owned())
 }
 
-fn factor(text: &str) -> Result<f64, String> {
+pub(crate) fn factor(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(factor) if (0.01..=1000.0).contains(&factor) => Ok(factor),
         _ => Err("give a number from 0.01 to 1000".to_owned()),

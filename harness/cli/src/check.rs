@@ -18,6 +18,7 @@ pub async fn run(args: Check) -> Exit {
     let options = Options {
         firmware: args.firmware,
         deadline_factor: args.deadline_factor,
+        access: args.access.options(),
         ..Options::default()
     };
     let open = match targets::open(&name, &options).await {

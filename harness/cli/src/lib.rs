@@ -1,20 +1,26 @@
 //! The `mcp-hil` command: arguments in, exit code out. The work is done by `mcp-hil-harness` and `mcp-hil-reference`.
 
+mod access;
 mod args;
 mod bench;
 mod check;
+mod conversation;
+mod diff;
 mod discover;
 mod exit;
 mod output;
 mod playing;
+mod record;
 mod reference;
 mod replay;
 mod requirements;
 #[cfg(target_os = "linux")]
 mod run;
 mod signals;
+mod snapshot;
 pub mod suite;
 pub mod targets;
+mod tools;
 #[cfg(target_os = "linux")]
 mod virtual_;
 
@@ -36,6 +42,11 @@ pub fn run(args: Args) -> Exit {
             args::Command::Requirements(args) => requirements::run(&args),
             #[cfg(target_os = "linux")]
             args::Command::Run(args) => signals::or(run::run(args)).await,
+            args::Command::Record(record) => signals::or(record::run(record)).await,
+            args::Command::Diff(diff) => signals::or(diff::run(diff)).await,
+            args::Command::Snapshot(snapshot) => signals::or(snapshot::run(snapshot)).await,
+            args::Command::Tools(tools) => signals::or(tools::list(tools)).await,
+            args::Command::Call(call) => signals::or(tools::call(call)).await,
             args::Command::Reference(reference) => signals::or(reference::run(reference)).await,
             args::Command::Discover(discover) => signals::or(discover::run(discover)).await,
             args::Command::Boards(boards) => signals::or(bench::boards::run(boards)).await,

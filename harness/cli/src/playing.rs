@@ -6,6 +6,7 @@ use crate::output::{self, Sink};
 use mcp_hil_harness::replay::CONTRACT;
 use mcp_hil_harness::report::style::Style;
 use mcp_hil_harness::report::{self, NOT_PLAYED, Played, Report, Verdict};
+use mcp_hil_harness::revision::Revision;
 use mcp_hil_harness::transcript::{self, Transcript};
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
@@ -30,7 +31,12 @@ impl Chosen {
     /// # Errors
     /// What can't be used, told already.
     pub fn new(args: &Playing, files: &[PathBuf]) -> Result<Self, Exit> {
-        let transcripts = choose(args, files).map_err(|error| Exit::Usage.because(&error.to_string()))?;
+        let choice = Choice {
+            files,
+            revisions: &args.revision,
+            filter: &args.filter,
+        };
+        let transcripts = choose(&choice).map_err(|error| Exit::Usage.because(&error.to_string()))?;
         if transcripts.is_empty() {
             return Err(Exit::NothingRan.because("no transcript is chosen by --revision and --filter"));
         }
@@ -134,15 +140,26 @@ fn is_same_file(one: &Path, other: &Path) -> bool {
     }
 }
 
-fn choose(args: &Playing, files: &[PathBuf]) -> Result<Vec<Transcript>, transcript::TranscriptError> {
-    let mut transcripts = if files.is_empty() {
+/// Which transcripts to play.
+pub struct Choice<'a> {
+    /// Files and folders; none: those that are built in.
+    pub files: &'a [PathBuf],
+    /// Only of these revisions, if there are any.
+    pub revisions: &'a [Revision],
+    /// Only those with this in `REVISION/NAME`.
+    pub filter: &'a str,
+}
+
+/// Reads the transcripts that a command line names.
+pub fn choose(choice: &Choice<'_>) -> Result<Vec<Transcript>, transcript::TranscriptError> {
+    let mut transcripts = if choice.files.is_empty() {
         transcript::embedded()?
     } else {
-        transcript::read(files)?
+        transcript::read(choice.files)?
     };
     transcripts.retain(|transcript| {
-        (args.revision.is_empty() || args.revision.contains(&transcript.revision))
-            && transcript.id().contains(&args.filter)
+        (choice.revisions.is_empty() || choice.revisions.contains(&transcript.revision))
+            && transcript.id().contains(choice.filter)
     });
     Ok(transcripts)
 }

@@ -14,6 +14,7 @@ pub async fn run(args: Replay) -> Exit {
     let options = Options {
         firmware: args.firmware,
         deadline_factor: args.playing.deadline_factor,
+        access: args.access.options(),
         #[cfg(target_os = "linux")]
         impair: args.impair,
         #[cfg(target_os = "linux")]

@@ -3,6 +3,7 @@
 use crate::args::Virtual;
 use crate::exit::Exit;
 use crate::output::print;
+use crate::signals;
 use crate::targets::{BOOT_LIMIT, OpenError, Up, VirtualBoards, virtual_firmware};
 use mcp_hil_virtual_board::plan::format_mac;
 use mcp_hil_virtual_board::serial::board::Options as SerialOptions;
@@ -22,7 +23,8 @@ pub async fn run(args: &Virtual) -> Exit {
         return Exit::Usage.because(&format!("--logs {}: {error}", folder.display()));
     }
     if let Some(folder) = &args.serial {
-        return serial(args, folder).unwrap_or_else(|error| Exit::Infrastructure.because(&error.to_string()));
+        let exit = serial(args, folder).await;
+        return exit.unwrap_or_else(|error| Exit::Infrastructure.because(&error.to_string()));
     }
     let firmware = match virtual_firmware(args.firmware.as_deref()).await {
         Ok(firmware) => firmware,
@@ -55,7 +57,7 @@ fn within(args: &Virtual, firmware: &Path) -> Result<Exit, Error> {
 }
 
 /// Boards that are to be flashed.
-fn serial(args: &Virtual, folder: &Path) -> Result<Exit, Error> {
+async fn serial(args: &Virtual, folder: &Path) -> Result<Exit, Error> {
     let network = enter(args)?;
     let mut boards = Vec::new();
     for number in 0..network.size() {
@@ -80,15 +82,21 @@ fn serial(args: &Virtual, folder: &Path) -> Result<Exit, Error> {
         Some((program, arguments)) => inside(&network, program, arguments)?,
         None => {
             tell_way_in(&network);
-            loop {
-                for trouble in boards.iter().filter_map(SerialBoard::trouble) {
-                    print(true, &format!("{trouble}\n"));
-                }
-                std::thread::sleep(LOOK);
-            }
+            // Ended in order, so that no link is left to a terminal that may be another's by then.
+            signals::or(watch(&boards)).await
         }
     };
     Ok(finish(&network, exit))
+}
+
+/// For ever, telling what goes wrong.
+async fn watch(boards: &[SerialBoard]) -> Exit {
+    loop {
+        for trouble in boards.iter().filter_map(SerialBoard::trouble) {
+            print(true, &format!("{trouble}\n"));
+        }
+        tokio::time::sleep(LOOK).await;
+    }
 }
 
 fn enter(args: &Virtual) -> Result<VirtualNetwork, Error> {

@@ -9,8 +9,18 @@ const CONTEXT: usize = 3;
 
 /// A diff of what was expected (`-`) and what came (`+`).
 pub fn render(expected: &str, got: &str, style: Style) -> String {
-    let diff = TextDiff::from_lines(expected, got);
-    let mut text = format!("{}\n{}\n", style.bad("- expected"), style.good("+ got"));
+    render_named(expected, got, ["expected", "got"], style)
+}
+
+/// A diff of two texts, each with its name.
+pub fn render_named(left: &str, right: &str, names: [&str; 2], style: Style) -> String {
+    let diff = TextDiff::from_lines(left, right);
+    let [left_name, right_name] = names;
+    let mut text = format!(
+        "{}\n{}\n",
+        style.bad(&format!("- {left_name}")),
+        style.good(&format!("+ {right_name}"))
+    );
     for (index, group) in diff.grouped_ops(CONTEXT).iter().enumerate() {
         if index > 0 {
             text.push_str("  …\n");

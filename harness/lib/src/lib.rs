@@ -4,9 +4,11 @@
 //! and processes are touched only in [`client`], [`discover`], [`http::connection`], [`process`] and [`board`]. This
 //! crate compares exchanges with transcripts; it never judges conformance to the specification.
 
+pub mod access;
 pub mod bench;
 pub mod board;
 pub mod client;
+pub mod compare;
 pub mod diff;
 pub mod discover;
 pub mod fault;
@@ -18,6 +20,7 @@ pub mod message;
 pub mod player;
 pub mod prepare;
 pub mod process;
+pub mod record;
 pub mod repeat;
 pub mod replay;
 pub mod report;
@@ -25,5 +28,6 @@ pub mod revision;
 pub mod run;
 pub mod shape;
 pub mod sse;
+pub mod surface;
 pub mod target;
 pub mod transcript;

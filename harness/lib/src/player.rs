@@ -93,6 +93,9 @@ impl Player {
                     sleep(CONSOLE_LAG).await;
                     failure.console = console.since(self.began);
                 }
+                if let Target::Http(endpoint) = &self.target {
+                    failure.redact(|text| endpoint.access.redact(text));
+                }
                 Verdict::Fail(failure)
             }
             Err(Stop::Skip(reason)) => Verdict::Skip(reason),
@@ -195,6 +198,12 @@ impl Player {
         }
         if let Some(what) = transcript.http_only().filter(|_| transport != "http") {
             return skip(format!("uses {what}, which only HTTP has"));
+        }
+        if let Target::Http(endpoint) = &self.target
+            && endpoint.access.has_credentials()
+            && transcript.has_raw()
+        {
+            return skip("uses raw, which carries no credentials".to_owned());
         }
         match (&transcript.needs.contract, &self.known.contract) {
             (Some(needed), theirs) if theirs.as_ref() != Some(needed) => {

@@ -79,7 +79,7 @@ pub fn http(
 ) -> Request {
     let mut request = compose::post(endpoint, dress, prepared.message.as_ref(), prepared.body.clone());
     if send.bare {
-        request.headers.truncate(1);
+        request.headers.truncate(compose::first_headers(endpoint).len());
     }
     if let Some(method) = &send.method {
         request.method.clone_from(method);

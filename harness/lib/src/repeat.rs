@@ -21,7 +21,14 @@ pub fn curl(endpoint: &Endpoint, request: &Request) -> String {
         if name.eq_ignore_ascii_case("host") && *value == endpoint.authority {
             continue;
         }
-        let _ = write!(line, " -H {}", quote(&format!("{name}: {value}")));
+        let _ = match endpoint.access.shown(name, value) {
+            // in quotes in which the shell fills in the variable
+            Some(shown) => write!(line, " -H \"{name}: {shown}\""),
+            None => write!(line, " -H {}", quote(&format!("{name}: {value}"))),
+        };
+    }
+    for word in endpoint.access.curl() {
+        let _ = write!(line, " {}", quote(word));
     }
     for name in CURL_ADDS {
         if !request
@@ -54,17 +61,20 @@ pub fn netcat(endpoint: &Endpoint, pieces: &[Piece]) -> String {
             Piece::Pause(time) => steps.push(format!("sleep {}", time.as_secs_f64())),
         }
     }
-    format!(
-        "{{ {}; }} | nc -w 7 {} {}",
-        steps.join("; "),
-        quote(&endpoint.host),
-        endpoint.port
-    )
+    let (steps, host, port) = (steps.join("; "), quote(&endpoint.host), endpoint.port);
+    if endpoint.tls {
+        return format!("{{ {steps}; sleep 7; }} | openssl s_client -quiet -connect {host}:{port}");
+    }
+    format!("{{ {steps}; }} | nc -w 7 {host} {port}")
 }
 
-/// A line that gives a message to a command.
-pub fn pipe(command: &Command, line: &[u8]) -> String {
-    format!("{{ {}; echo; }} | {command}", produce(line))
+/// A line that gives messages to a command, one after another.
+pub fn pipe(command: &Command, lines: &[&[u8]]) -> String {
+    let steps: Vec<_> = lines
+        .iter()
+        .map(|line| format!("{}; echo", produce(line)))
+        .collect();
+    format!("{{ {}; }} | {command}", steps.join("; "))
 }
 
 /// A command that writes these bytes; long runs of one byte are not spelt out.

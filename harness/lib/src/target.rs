@@ -1,5 +1,6 @@
 //! What a client talks to.
 
+use crate::access::Access;
 use std::fmt;
 use url::Url;
 
@@ -38,10 +39,14 @@ pub enum TargetError {
     #[error("{0:?} is not a URL: {1}")]
     Url(String, url::ParseError),
     /// A URL of another kind.
-    #[error("{0:?} is not a plain http URL; devices are reached by http://HOST:PORT/PATH")]
+    #[error(
+        "{0:?} is not an http URL; servers are reached by http://HOST:PORT/PATH or https://HOST:PORT/PATH"
+    )]
     Scheme(String),
     /// A URL with a user name or password, which is not repeated.
-    #[error("a user name or password in the URL would not be sent; leave it out")]
+    #[error(
+        "a user name or password in the URL would not be sent; leave it out, and use --bearer or --header"
+    )]
     Credentials,
     /// A command line with an open quote, or none at all.
     #[error("{0:?} is not a command line: close its quotes, name a program")]
@@ -55,19 +60,24 @@ pub struct Endpoint {
     pub host: String,
     /// Port to connect to.
     pub port: u16,
-    /// What goes into the `Host` header: with the port unless it is 80.
+    /// What goes into the `Host` header: with the port unless it is the scheme's own, 80 or 443.
     pub authority: String,
     /// Path and query.
     pub path: String,
+    /// Whether the connection is encrypted, `https`.
+    pub tls: bool,
+    /// What it takes to be let in.
+    pub access: Access,
 }
 
 impl Endpoint {
-    /// Reads an `http` URL.
+    /// Reads an `http` or `https` URL.
     pub fn parse(text: &str) -> Result<Self, TargetError> {
         let url = Url::parse(text).map_err(|error| TargetError::Url(text.to_owned(), error))?;
-        let (Some(host), "http") = (url.host_str(), url.scheme()) else {
+        let (Some(host), scheme @ ("http" | "https")) = (url.host_str(), url.scheme()) else {
             return Err(TargetError::Scheme(text.to_owned()));
         };
+        let tls = scheme == "https";
         if !url.username().is_empty() || url.password().is_some() {
             return Err(TargetError::Credentials);
         }
@@ -81,15 +91,18 @@ impl Endpoint {
         let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
         Ok(Self {
             host,
-            port: url.port().unwrap_or(80),
+            port: url.port().unwrap_or(if tls { 443 } else { 80 }),
             authority,
             path,
+            tls,
+            access: Access::default(),
         })
     }
 
     /// The URL of a path on the same host.
     pub fn url(&self, path: &str) -> String {
-        format!("http://{}{path}", self.authority)
+        let scheme = if self.tls { "https" } else { "http" };
+        format!("{scheme}://{}{path}", self.authority)
     }
 }
 
@@ -150,6 +163,9 @@ mod tests {
             Endpoint::parse("http://board.local/mcp").unwrap().authority,
             "board.local"
         );
+        let endpoint = Endpoint::parse("https://board.local/mcp").unwrap();
+        assert_eq!((endpoint.port, endpoint.tls), (443, true));
+        assert_eq!(endpoint.to_string(), "https://board.local/mcp");
     }
 
     #[test]

@@ -225,7 +225,7 @@ pub(super) const FAULTS: &[Fault] = &[
                 .any(|name| !name.starts_with("io.modelcontextprotocol/"))
                 .then(|| Reply::error(400, &ask.id(), -32602, "unknown extension"))
         }),
-    must("legacy-session-sticks", MODERN, "2026-07-28/dual-era/modern-meta-served-statelessly", "answers modern requests in the legacy shape once a handshake was made").any_era()
+    must("legacy-session-sticks", MODERN, "2026-07-28/dual-era/modern-meta-served-statelessly", "answers modern requests in the legacy shape once a handshake was made").any_era().http()
         .say(|ask, message| {
             if ask.is("initialize") {
                 ask.memory.set("legacy", true);
@@ -248,7 +248,7 @@ pub(super) const FAULTS: &[Fault] = &[
             }
         },
     ),
-    must("modern-shape-in-legacy", MODERN, "2026-07-28/dual-era/legacy-results-legacy-shape", "answers an unknown method in a handshake's wake with 404").any_era()
+    must("modern-shape-in-legacy", MODERN, "2026-07-28/dual-era/legacy-results-legacy-shape", "answers an unknown method in a handshake's wake with 404").any_era().needs(&["sessions"])
         .reply(|ask, reply| {
             if ask.meta("protocolVersion").is_null() && reply.code() == Some(-32601) {
                 reply.status = 404;

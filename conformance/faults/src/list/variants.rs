@@ -4,6 +4,8 @@ use super::{call, first_tool, remove, result, result_of, tools};
 use crate::ask::Ask;
 use crate::fault::{BOTH, Fault, LEGACY, MODERN, variant};
 use crate::reply::{Framing, Reply};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -75,7 +77,8 @@ pub(super) const VARIANTS: &[Fault] = &[
         .answer(|ask| {
             let mut reply = Reply::empty(405);
             reply.headers.set("allow", "POST");
-            (ask.method == "GET").then_some(reply)
+            // a GET from a foreign page is refused for that
+            (ask.method == "GET" && ask.headers.get("origin").is_none()).then_some(reply)
         }),
     variant("odd-tool-names", BOTH, "puts dots and capitals into tool names")
         .ask(real_name)
@@ -279,8 +282,12 @@ fn real_name(ask: &mut Ask) {
         .and_then(|name| name.strip_suffix("-1"))
         .map(str::to_owned);
     if let Some(real) = real {
-        if ask.headers.get("mcp-name") == Some(&ask.tool()) {
+        let name = ask.headers.get("mcp-name").map(str::to_owned);
+        let in_base64 = |name: &str| format!("=?base64?{}?=", STANDARD.encode(name));
+        if name == Some(ask.tool()) {
             ask.headers.set("mcp-name", real.clone());
+        } else if name == Some(in_base64(&ask.tool())) {
+            ask.headers.set("mcp-name", in_base64(&real));
         }
         ask.edit(|message| message["params"]["name"] = json!(real));
     }

@@ -28,6 +28,13 @@ pub const CHECKS: &[Check] = &[
     check!("http/one-object-modern", MODERN, one_object, [TYPE_2026])
         .over(Over::Http)
         .looking_back(),
+    check!(
+        "http/body-of-two",
+        LEGACY,
+        body_of_two,
+        ["2025-11-25/http/body-single-message"]
+    )
+    .over(Over::Http),
     check!("http/answer-length", BOTH, answer_length, [LENGTH])
         .over(Over::Http)
         .looking_back(),
@@ -77,12 +84,33 @@ async fn answer_type(lab: &mut Lab) -> Result<(), Stop> {
 async fn one_object(lab: &mut Lab) -> Result<(), Stop> {
     let row = if is_legacy(lab) { OBJECT_2025 } else { TYPE_2026 };
     for exchange in lab.log() {
-        if let (Some(_), Err(what)) = (asked(&exchange), holds_one_object(&exchange)) {
+        let judged = is_framed(&exchange).and_then(|()| holds_one_object(&exchange));
+        if let (Some(_), Err(what)) = (asked(&exchange), judged) {
             lab.found(row, what, &[&exchange]);
             break;
         }
     }
     Ok(())
+}
+
+/// That an answer that was begun as JSON is whole, and ends where it says.
+fn is_framed(exchange: &Exchange) -> Result<(), String> {
+    let head = exchange
+        .received
+        .split(|byte| *byte == b'{')
+        .next()
+        .unwrap_or_default();
+    let head = String::from_utf8_lossy(head).to_ascii_lowercase();
+    let is_json = head.starts_with("http/1.1 200") && head.contains("application/json");
+    match &exchange.fault {
+        Some(fault @ (Fault::Extra(_) | Fault::Closed { .. } | Fault::Slow { .. })) if is_json => {
+            Err(fault.to_string())
+        }
+        Some(fault @ Fault::Malformed(malformed)) if !matches!(malformed, Malformed::Event(_)) => {
+            Err(fault.to_string())
+        }
+        _ => Ok(()),
+    }
 }
 
 fn holds_one_object(exchange: &Exchange) -> Result<(), String> {
@@ -96,6 +124,8 @@ fn holds_one_object(exchange: &Exchange) -> Result<(), String> {
         (Some(message), _) if message.is_object() => Ok(()),
         (Some(message), _) => Err(format!("the body is no JSON object: {}", expect::brief(message))),
         (None, Some(why)) => Err(why.clone()),
+        // a refusal below JSON-RPC may be empty
+        (None, None) if !matches!(reply.status, Some(200..=299)) => Ok(()),
         (None, None) => Err("the body is empty".to_owned()),
     }
 }
@@ -129,6 +159,18 @@ async fn answer_length(lab: &mut Lab) -> Result<(), Stop> {
 fn body_is_whole(received: &[u8]) -> bool {
     let end = received.windows(4).position(|window| window == b"\r\n\r\n");
     end.is_some_and(|end| serde_json::from_slice::<Value>(&received[end + 4..]).is_ok())
+}
+
+/// A body of two messages, in an array and one after the other.
+async fn body_of_two(lab: &mut Lab) -> Result<(), Stop> {
+    let one = lab.request(lab.harmless(), Value::Null);
+    let other = lab.request(lab.harmless(), Value::Null);
+    for body in [json!([one, other]).to_string(), format!("{one}\n{other}")] {
+        let exchange = lab.send_instead(&one, body.as_bytes()).await?;
+        let row = "2025-11-25/http/body-single-message";
+        lab.note(row, expect::refused(&exchange), &exchange);
+    }
+    Ok(())
 }
 
 async fn unknown_tool_status(lab: &mut Lab) -> Result<(), Stop> {

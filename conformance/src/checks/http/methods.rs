@@ -16,6 +16,7 @@ const SINGLE: &str = "2025-11-25/http/single-endpoint-post-get";
 const RESPONSES: &str = "2025-11-25/http/get-stream-no-responses";
 const CLOSE: &str = "2025-11-25/http/get-close-any-time";
 const RESUME: &str = "2025-11-25/http/resume-unknown-id";
+const VERSION: &str = "2025-11-25/http/version-header-any-supported";
 const ALLOW: &str = "both/http/allow-with-405";
 const GET_MODERN: &str = "2026-07-28/http/get-delete-405";
 const OLD: &str = "2026-07-28/http/old-sse-transport";
@@ -27,7 +28,7 @@ pub const CHECKS: &[Check] = &[
         "http/get-legacy",
         LEGACY,
         get,
-        [GET, SINGLE, RESPONSES, CLOSE, ALLOW]
+        [GET, SINGLE, RESPONSES, CLOSE, ALLOW, VERSION]
     )
     .over(Over::Http)
     .with_two_connections(),
@@ -104,8 +105,10 @@ async fn get(lab: &mut Lab) -> Result<(), Stop> {
             let kind = head.reply().and_then(|reply| reply.header("content-type"));
             let what = format!("GET: {what}, or an event stream; Content-Type {kind:?}");
             lab.found(GET, what.clone(), &[&head]);
-            if expect::status(&head) == Some(404) {
-                lab.found(SINGLE, what, &[&head]);
+            match expect::status(&head) {
+                Some(404) => lab.found(SINGLE, what, &[&head]),
+                Some(400) => version_on_get(lab, request, &head).await?,
+                _ => {}
             }
         }
         return Ok(());
@@ -126,6 +129,17 @@ async fn get(lab: &mut Lab) -> Result<(), Stop> {
     drop(watch);
     let after = lab.ask(lab.harmless(), Value::Null).await?;
     lab.note(CLOSE, expect::result(&after), &after);
+    Ok(())
+}
+
+/// Whether it is the header with the negotiated version for which a GET gets 400.
+async fn version_on_get(lab: &mut Lab, mut request: Request, with: &Exchange) -> Result<(), Stop> {
+    unset(&mut request, "MCP-Protocol-Version");
+    let (_watch, without) = lab.watch(&request).await?;
+    if !matches!(expect::status(&without), None | Some(400)) {
+        let what = "GET is refused for the header with the negotiated version";
+        lab.found(VERSION, what, &[with, &without]);
+    }
     Ok(())
 }
 

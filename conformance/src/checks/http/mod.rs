@@ -15,6 +15,7 @@ pub use methods::bare;
 pub use statuses::features;
 
 use crate::check::Check;
+use crate::expect;
 use mcp_hil_harness::client::{Exchange, Reply};
 use mcp_hil_harness::http::Request;
 use mcp_hil_harness::message;
@@ -64,12 +65,8 @@ fn is_event_stream(reply: &Reply) -> bool {
 
 /// The JSON-RPC request that an exchange sent with one plain POST; none for anything else.
 fn asked(exchange: &Exchange) -> Option<Value> {
-    let end = exchange
-        .sent
-        .windows(4)
-        .position(|window| window == b"\r\n\r\n")?;
     let is_post = exchange.sent.starts_with(b"POST ");
-    let body = serde_json::from_slice::<Value>(&exchange.sent[end + 4..]).ok()?;
+    let body = expect::sent_message(exchange)?;
     (is_post && body.get("id").is_some() && message::method(&body).is_some()).then_some(body)
 }
 

@@ -2,6 +2,7 @@
 
 use super::{NOWHERE, set, unset};
 use crate::check::{Check, MODERN, Over, check};
+use crate::checks::lifecycle::{legacy_client, parameters};
 use crate::expect::{self, HEADER_MISMATCH, UNSUPPORTED_VERSION};
 use crate::lab::{Lab, Stop};
 use mcp_hil_harness::client::{Exchange, compose};
@@ -127,6 +128,22 @@ fn has_code(exchange: &Exchange, message: &Value, codes: &[i64]) -> Result<(), S
     }
 }
 
+/// Whether the server takes a client of the revision before the header, whatever it lists.
+async fn serves_older(lab: &mut Lab) -> Result<bool, Stop> {
+    let mut client = legacy_client(lab)?;
+    let message = json!({"jsonrpc": "2.0", "id": lab.fresh_id(), "method": "initialize", "params": parameters("2025-03-26")});
+    let exchange = lab.send_as(&mut client, &message).await;
+    if let Ok(exchange) = &exchange {
+        client.note_sessions(exchange);
+    }
+    client.close().await;
+    let exchange = exchange?;
+    let version = exchange
+        .message()
+        .and_then(|answer| answer.pointer("/result/protocolVersion"));
+    Ok(version == Some(&json!("2025-03-26")))
+}
+
 async fn version_missing(lab: &mut Lab) -> Result<(), Stop> {
     // the first legacy revision that has the header is 2025-06-18
     let versions = lab.offer().opening.get("supportedVersions").cloned();
@@ -134,7 +151,7 @@ async fn version_missing(lab: &mut Lab) -> Result<(), Stop> {
         .as_ref()
         .and_then(Value::as_array)
         .and_then(|versions| versions.iter().filter_map(Value::as_str).min());
-    if oldest.is_some_and(|oldest| oldest < "2025-06-18") {
+    if oldest.is_some_and(|oldest| oldest < "2025-06-18") || serves_older(lab).await? {
         let reason = "the server also serves clients from before the header, and may take this for one";
         return Err(Stop::Skip(reason.to_owned()));
     }

@@ -141,6 +141,11 @@ async fn characters(lab: &mut Lab) -> Result<(), Stop> {
     let exchange = lab.deliver(&request).await?;
     let row = "2026-07-28/http/header-invalid-characters";
     lab.note(row, expect::has_status(&exchange, &[400]), &exchange);
+    let Ok(tool) = a_tool(lab) else { return Ok(()) };
+    let (_, mut request) = call(lab, &tool.name).await?;
+    set(&mut request, NAME, &format!("{}\u{e9}", tool.name));
+    let exchange = lab.deliver(&request).await?;
+    lab.note(row, expect::has_status(&exchange, &[400]), &exchange);
     Ok(())
 }
 

@@ -2,10 +2,11 @@
 
 use super::{NOWHERE, set};
 use crate::check::{Check, LEGACY, MODERN, Over, check};
+use crate::expect;
 use crate::lab::{Lab, Stop};
 use mcp_hil_harness::client::Exchange;
 use mcp_hil_harness::message;
-use serde_json::{Value, json};
+use serde_json::json;
 
 const ACCEPTED: &str = "2025-11-25/http/notification-202-empty";
 const REFUSED: &str = "2025-11-25/http/notification-refused-4xx";
@@ -45,8 +46,7 @@ fn is_acknowledged(exchange: &Exchange) -> Result<(), String> {
 async fn accepted(lab: &mut Lab) -> Result<(), Stop> {
     let opened = lab.offer().opened.clone();
     for exchange in &opened {
-        let body = exchange.sent.windows(4).position(|window| window == b"\r\n\r\n");
-        let sent = body.and_then(|end| serde_json::from_slice::<Value>(&exchange.sent[end + 4..]).ok());
+        let sent = expect::sent_message(exchange);
         if sent.as_ref().and_then(message::method) == Some("notifications/initialized") {
             lab.note(ACCEPTED, is_acknowledged(exchange), exchange);
         }
@@ -95,7 +95,7 @@ async fn modern(lab: &mut Lab) -> Result<(), Stop> {
 async fn response_refused(lab: &mut Lab) -> Result<(), Stop> {
     let message = json!({"jsonrpc": "2.0", "id": NOWHERE, "result": {"resultType": "complete"}});
     let exchange = lab.send(&message).await?;
-    let judged = match (&exchange.fault, crate::expect::status(&exchange)) {
+    let judged = match (&exchange.fault, expect::status(&exchange)) {
         (None, Some(400..=499)) => Ok(()),
         (None, Some(status)) => Err(format!("a response is taken with HTTP status {status}")),
         _ => is_acknowledged(&exchange),

@@ -77,7 +77,7 @@ async fn framing(lab: &mut Lab) -> Result<(), Stop> {
     };
     for exchange in streams(lab)? {
         let judged = match (&exchange.fault, exchange.reply()) {
-            (Some(fault @ Fault::Malformed(_)), _) => Err(fault.to_string()),
+            (Some(fault @ Fault::Malformed(Malformed::Event(_))), _) => Err(fault.to_string()),
             (_, Some(reply)) => is_event_text(&reply.body),
             _ => Ok(()),
         };

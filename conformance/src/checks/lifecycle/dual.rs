@@ -23,7 +23,7 @@ pub const CHECKS: &[Check] = &[
 ];
 
 /// A conversation as a legacy client has it, before its handshake. The caller closes it.
-pub(super) fn legacy_client(lab: &Lab) -> Result<Client, Stop> {
+pub fn legacy_client(lab: &Lab) -> Result<Client, Stop> {
     let shared = &lab.shared;
     Client::open(&shared.target, Revision::NEWEST_LEGACY, shared.limits)
         .map_err(|fault| Stop::Unreachable(fault.to_string()))

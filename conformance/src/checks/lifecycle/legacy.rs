@@ -31,7 +31,7 @@ pub const CHECKS: &[Check] = &[
 ];
 
 /// The parameters of a good `initialize`.
-pub(super) fn parameters(version: &str) -> Value {
+pub fn parameters(version: &str) -> Value {
     json!({"protocolVersion": version, "capabilities": {}, "clientInfo": compose::client_info()})
 }
 
@@ -74,6 +74,19 @@ async fn handshake(lab: &mut Lab) -> Result<(), Stop> {
     let Some(opening) = opened.first() else {
         return Err(Stop::Skip("no handshake was tried".to_owned()));
     };
+    let sent = expect::sent_message(opening);
+    if sent.as_ref().and_then(message::method) == Some("notifications/initialized") {
+        // what the run's own handshake broke at
+        let what = match (expect::status(opening), &opening.fault) {
+            (Some(status), _) => format!("notifications/initialized gets HTTP status {status}"),
+            (None, fault) => format!(
+                "notifications/initialized: {}",
+                fault.as_ref().map(ToString::to_string).unwrap_or_default()
+            ),
+        };
+        lab.found(INITIALIZED, what, &[opening]);
+        return Err(Stop::Found);
+    }
     let result = lab.must(SUPPORTED, expect::result(opening).cloned(), opening)?;
     lab.note(FIELDS, has_fields(&result), opening);
     let version = lab.revision().as_str();

@@ -6,6 +6,9 @@ mod legacy;
 mod modern;
 mod versions;
 
+pub use dual::legacy_client;
+pub use legacy::parameters;
+
 use crate::check::Check;
 
 pub const CHECKS: &[&[Check]] = &[

@@ -143,21 +143,26 @@ async fn tolerated(lab: &mut Lab) -> Result<(), Stop> {
     Ok(())
 }
 
-/// What was sent: the message of a POST, or the line.
-fn sent(exchange: &Exchange) -> Option<Value> {
-    let body = exchange
-        .sent
-        .windows(4)
-        .position(|window| window == b"\r\n\r\n")
-        .map_or(0, |end| end + 4);
-    serde_json::from_slice(&exchange.sent[body..]).ok()
+/// A capability that the client does not have (2026-07-28, basic, `_meta`).
+const MISSING_CAPABILITY: i64 = -32021;
+
+/// An error that is due to an extension, and does not say so by its code. Bad parameters may hold the word.
+fn speaks_of_extension(error: &Value) -> bool {
+    let suitable = [MISSING_CAPABILITY, expect::INVALID_PARAMS];
+    let text = error["message"].as_str().unwrap_or_default();
+    let is_suitable = error["code"]
+        .as_i64()
+        .is_some_and(|code| suitable.contains(&code));
+    !is_suitable && text.to_ascii_lowercase().contains("extension")
 }
 
 /// No client that declares no extension gets a result of one.
 async fn fallback(lab: &mut Lab) -> Result<(), Stop> {
     let mut calls = 0;
     for exchange in lab.log() {
-        let Some(sent) = sent(&exchange).filter(|sent| message::method(sent) == Some("tools/call")) else {
+        let Some(sent) =
+            expect::sent_message(&exchange).filter(|sent| message::method(sent) == Some("tools/call"))
+        else {
             continue;
         };
         let declared = sent.pointer("/params/_meta/io.modelcontextprotocol~1clientCapabilities/extensions");
@@ -168,6 +173,14 @@ async fn fallback(lab: &mut Lab) -> Result<(), Stop> {
             continue;
         }
         calls += 1;
+        let error = exchange.message().and_then(|answer| answer.get("error"));
+        if let Some(error) = error.filter(|error| speaks_of_extension(error)) {
+            let what = format!(
+                "refused for want of an extension, with another code than {MISSING_CAPABILITY}: {error}"
+            );
+            lab.found(FALLBACK, what, &[&exchange]);
+            break;
+        }
         if let Some(kind) = kind.filter(|kind| !matches!(*kind, "complete" | "input_required")) {
             let what = format!("a client without extensions gets a result of type {kind:?}");
             lab.found(FALLBACK, what, &[&exchange]);

@@ -2,6 +2,7 @@
 
 use super::legacy::{initialize, parameters};
 use crate::check::{Check, LEGACY, MODERN, check};
+use crate::checks::http::set;
 use crate::expect::{self, UNSUPPORTED_VERSION};
 use crate::lab::{Lab, Stop};
 use mcp_hil_harness::client::{Client, Exchange, compose};
@@ -12,6 +13,7 @@ use std::collections::BTreeSet;
 const OTHER: &str = "2025-11-25/lifecycle/other-version-offered";
 const LATEST: &str = "2025-11-25/lifecycle/latest-version-offered";
 const SHAPE: &str = "2025-11-25/lifecycle/version-error-shape";
+const SAME: &str = "2025-11-25/lifecycle/same-version-echoed";
 const RESPECT: &str = "2025-11-25/lifecycle/respect-negotiated-version";
 const ERROR: &str = "2026-07-28/version/unsupported-error";
 const STATUS: &str = "2026-07-28/version/unsupported-http-400";
@@ -23,7 +25,7 @@ const NEVER: [&str; 2] = ["1999-01-01", "9999-01-01"];
 
 pub const CHECKS: &[Check] = &[
     check!("lifecycle/unknown-version", LEGACY, other, [OTHER, LATEST, SHAPE]),
-    check!("lifecycle/older-version", LEGACY, older, [RESPECT]),
+    check!("lifecycle/older-version", LEGACY, older, [RESPECT, SAME]),
     check!(
         "lifecycle/unsupported-version",
         MODERN,
@@ -54,6 +56,11 @@ async fn other(lab: &mut Lab) -> Result<(), Stop> {
                 continue;
             }
         };
+        if *version >= *Revision::NEWEST_MODERN.as_str() {
+            let what = format!("offers {version}, which has no handshake");
+            lab.found(OTHER, what, &[&exchange]);
+            continue;
+        }
         // the revision of this run is one that the server has
         if *version < *lab.revision().as_str() {
             let what = format!("offers {version}, and also has {}", lab.revision());
@@ -128,11 +135,19 @@ async fn older(lab: &mut Lab) -> Result<(), Stop> {
         }
     };
     let took = result.get("protocolVersion") == Some(&json!(old.as_str()));
+    let opening = exchanges.first().cloned().unwrap_or_default();
     for exchange in exchanges {
         lab.saw(exchange)?;
     }
     if !took {
         client.close().await;
+        if let Some(says) = says_it_has(lab, old).await? {
+            let what = format!(
+                "asked for {old}, the result says {}, though the server has it",
+                result["protocolVersion"]
+            );
+            lab.found(SAME, what, &[&opening, &says]);
+        }
         return Err(Stop::Skip(format!("the server does not take {old}")));
     }
     let method = if lab.offer().has("tools") {
@@ -142,10 +157,66 @@ async fn older(lab: &mut Lab) -> Result<(), Stop> {
     };
     let request = lab.request(method, json!({}));
     let exchange = lab.send_as(&mut client, &request).await;
+    if let Ok(exchange) = &exchange {
+        lab.note(RESPECT, expect::result(exchange), exchange);
+    }
+    let tool = lab.callable().ok().map(|mut tools| tools.remove(0));
+    let called = match tool {
+        Some(tool) => {
+            let request = lab.request("tools/call", json!({"name": tool.name, "arguments": {}}));
+            Some(lab.send_as(&mut client, &request).await)
+        }
+        None => None,
+    };
     client.close().await;
-    let exchange = exchange?;
-    lab.note(RESPECT, expect::result(&exchange), &exchange);
+    exchange?;
+    if let Some(called) = called.transpose()? {
+        lab.note(RESPECT, is_of_legacy_shape(&called), &called);
+    }
     Ok(())
+}
+
+/// Structured content is an object in every revision with a handshake.
+fn is_of_legacy_shape(exchange: &Exchange) -> Result<(), String> {
+    let message = expect::message(exchange)?;
+    match message.pointer("/result/structuredContent") {
+        Some(content) if !content.is_object() => Err(format!(
+            "structuredContent is {}, an object in this revision",
+            expect::brief(content)
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// The answer by which a server says that it has a version: in the list of `server/discover`, or over HTTP by taking its
+/// header where it refuses that of a version that never was.
+async fn says_it_has(lab: &mut Lab, version: Revision) -> Result<Option<Exchange>, Stop> {
+    let shared = &lab.shared;
+    let mut modern = Client::open(&shared.target, Revision::NEWEST_MODERN, shared.limits)
+        .map_err(|fault| Stop::Unreachable(fault.to_string()))?;
+    let discovered = modern.exchange("server/discover", json!({})).await;
+    modern.close().await;
+    if let Ok(exchange) = discovered {
+        let listed = exchange
+            .message()
+            .and_then(|answer| answer.pointer("/result/supportedVersions")?.as_array());
+        if listed.is_some_and(|listed| listed.contains(&json!(version.as_str()))) {
+            return Ok(Some(lab.saw(exchange)?));
+        }
+    }
+    if lab.endpoint().is_err() {
+        return Ok(None);
+    }
+    let mut answers = Vec::new();
+    for header in [NEVER[0], version.as_str()] {
+        let message = lab.request("ping", Value::Null);
+        let mut request = lab.post(&message).await?;
+        set(&mut request, "MCP-Protocol-Version", header);
+        answers.push(lab.deliver(&request).await?);
+    }
+    let refuses = expect::status(&answers[0]) == Some(400);
+    let takes = expect::result(&answers[1]).is_ok();
+    Ok((refuses && takes).then(|| answers.remove(1)))
 }
 
 /// A request of the given version, in header and `_meta`.

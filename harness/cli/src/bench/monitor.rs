@@ -45,6 +45,7 @@ async fn follow(args: Monitor) -> Result<Exit, Exit> {
         signs: Recogniser::default(),
         explained: 0,
         named: false,
+        unstartable: false,
         symbols,
         until: args.until,
     };
@@ -87,6 +88,7 @@ struct Follower {
     signs: Recogniser,
     explained: usize,
     named: bool,
+    unstartable: bool,
     symbols: Option<Symbols>,
     until: Option<Regex>,
 }
@@ -103,9 +105,12 @@ impl Follower {
             Some(Sign::Panic(_)) => note("the firmware panicked"),
             Some(Sign::Watchdog(_)) => note("a watchdog was not fed"),
             Some(Sign::BrownOut(_)) => note("the supply fell too low: another cable, hub or power supply"),
-            Some(Sign::BadImage(_)) => note("what is in flash can't be started"),
+            // the ROM says it again and again
+            Some(Sign::BadImage(_)) if !std::mem::replace(&mut self.unstartable, true) => {
+                note("what is in flash can't be started");
+            }
             Some(Sign::Download) => note("the ROM loader waits for a flashing tool"),
-            Some(Sign::Reset { .. }) | None => {}
+            Some(Sign::Reset { .. } | Sign::BadImage(_)) | None => {}
         }
         if let (Some(symbols), Some(crash)) = (&self.symbols, self.signs.crash()) {
             let new = crash.addresses.get(self.explained..).unwrap_or_default();

@@ -1,11 +1,11 @@
-//! `http://…`
+//! `http://…` and `https://…`
 
 use super::{Kind, Open, OpenError, Options, Prepared, Preparing};
 use mcp_hil_harness::replay::Subject;
 use mcp_hil_harness::target::{Endpoint, Target};
 
 pub const KIND: Kind = Kind {
-    syntax: "http://HOST/PATH",
+    syntax: "http[s]://HOST/PATH",
     about: "an endpoint that is up already",
     prepare,
 };

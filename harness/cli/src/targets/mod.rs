@@ -15,7 +15,9 @@ pub(crate) use virtual_::count;
 #[cfg(target_os = "linux")]
 pub use virtual_::{BOOT_LIMIT, Up, VirtualBoards, firmware as virtual_firmware, stretch};
 
+use mcp_hil_harness::access::{self, Access};
 use mcp_hil_harness::replay::Subject;
+use mcp_hil_harness::target::Target;
 use std::any::Any;
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -78,6 +80,8 @@ pub struct Options {
     pub firmware: Option<PathBuf>,
     /// Factor for time limits.
     pub deadline_factor: f64,
+    /// What it takes to be let in.
+    pub access: access::Options,
     /// What virtual boards' cables do to frames.
     #[cfg(target_os = "linux")]
     pub impair: Option<mcp_hil_virtual_board::impairment::Impairment>,
@@ -146,13 +150,42 @@ pub async fn prepare(name: &str, options: &Options) -> Result<Prepared, OpenErro
             }
         }
     }
-    match KINDS.iter().find_map(|kind| (kind.prepare)(name, options)) {
-        Some(preparing) => preparing.await,
-        None => Err(OpenError::Usage(format!(
-            "{name:?} is no target; use one of\n{}",
-            help()
-        ))),
+    let access = Access::new(&options.access).map_err(|error| OpenError::Usage(error.to_string()))?;
+    let preparing = KINDS
+        .iter()
+        .find_map(|kind| (kind.prepare)(name, options))
+        .ok_or_else(|| OpenError::Usage(format!("{name:?} is no target; use one of\n{}", help())))?;
+    let prepared = preparing.await?;
+    let options = options.access.clone();
+    Ok(Prepared::new(move || with_access(prepared, access, options)))
+}
+
+/// Starts a target and has it talked to with these credentials.
+async fn with_access(
+    prepared: Prepared,
+    access: Access,
+    options: access::Options,
+) -> Result<Open, OpenError> {
+    let mut open = prepared.start().await?;
+    for subject in &mut open.subjects {
+        match &mut subject.target {
+            Target::Http(endpoint) => {
+                if !endpoint.tls && (options.ca.is_some() || options.client.is_some()) {
+                    let reason =
+                        format!("--ca and --client-cert are for https:// URLs, and {endpoint} is none");
+                    return Err(OpenError::Usage(reason));
+                }
+                endpoint.access = access.clone();
+            }
+            // a token may stand in the environment for other targets
+            Target::Stdio(_) if options.is_token_at_most() => {}
+            Target::Stdio(_) => {
+                let reason = "--header, --ca and --client-cert are for targets over HTTP";
+                return Err(OpenError::Usage(reason.to_owned()));
+            }
+        }
     }
+    Ok(open)
 }
 
 /// The kinds of target, a line each.

@@ -42,7 +42,7 @@ fn two_for_a_transcript_with_a_fault_inside() {
 #[test]
 fn two_for_files_and_targets_that_are_not_there() {
     run(&["replay", "reference", "/no/such/file.json"]).ended(2, "/no/such/file.json: No such file");
-    run(&["replay", "telnet://x"]).ended(2, "not a plain http URL");
+    run(&["replay", "telnet://x"]).ended(2, "is not an http URL");
     run(&["replay", "nowhere"]).ended(2, "\"nowhere\" is no target");
     run(&["replay", "stdio:"]).ended(2, "name a program");
     run(&["replay", "native", "--firmware", "/no/such/file"]).ended(2, "there is no such file");
@@ -263,7 +263,7 @@ fn help_tells_the_codes_and_the_targets() {
     ran.ended(0, "Exit codes:")
         .ended(0, "4  nothing ran")
         .ended(0, "stdio:COMMAND")
-        .ended(0, "  http://HOST/PATH  an endpoint");
+        .ended(0, "  http[s]://HOST/PATH  an endpoint");
     run(&["discover", "--help"]).ended(0, "3  fewer boards");
     run(&["reference", "--help"]).ended(0, "3  infrastructure: the port");
     #[cfg(target_os = "linux")]

@@ -1,6 +1,7 @@
 //! Children of the command: they serve, and they never outlive it.
 
-use crate::run::{File, command, run};
+use crate::run::{File, command, ping, run};
+use serde_json::json;
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::Child;
@@ -34,6 +35,33 @@ fn the_reference_is_known_by_its_name_over_http_and_stdio() {
     run(&["replay", &url, "--filter", "unknown-tool"]).ended(0, "2 passed, 0 failed, 0 skipped");
     let stdio = format!("stdio:{} reference --stdio", env!("CARGO_BIN_EXE_mcp-hil"));
     run(&["replay", &stdio, "--filter", "unknown-tool"]).ended(0, "2 passed, 0 failed, 0 skipped");
+}
+
+#[test]
+fn the_line_that_repeats_a_stdio_exchange_opens_with_the_handshake() {
+    let mut transcript = ping();
+    transcript["steps"][0]["expect"]["message"]["result"] = json!({"no": "such"});
+    let file = File::new(&transcript);
+    let stdio = format!("stdio:{} reference --stdio", env!("CARGO_BIN_EXE_mcp-hil"));
+    let ran = run(&["replay", &stdio, file.path()]);
+    ran.ended(1, "1 failed");
+    let line = ran
+        .stdout
+        .lines()
+        .find_map(|line| line.trim().strip_prefix("to repeat: "))
+        .unwrap();
+    let repeated = std::process::Command::new("sh")
+        .args(["-c", line])
+        .output()
+        .unwrap();
+    let answers: Vec<serde_json::Value> = String::from_utf8(repeated.stdout)
+        .unwrap()
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(answers.len(), 2, "{answers:?}");
+    assert_eq!(answers[0]["result"]["protocolVersion"], "2025-11-25");
+    assert_eq!(answers[1], json!({"jsonrpc": "2.0", "id": 1, "result": {}}));
 }
 
 #[test]

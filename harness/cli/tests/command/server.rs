@@ -1,7 +1,7 @@
 //! A small legacy MCP server whose answers a test chooses.
 
 use serde_json::{Value, json};
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{BufRead, BufReader, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::thread;
 
@@ -26,8 +26,17 @@ pub fn request(stream: &mut BufReader<TcpStream>) -> Option<(String, Value)> {
 }
 
 /// Reads a request's lines, in small letters, and message; none at the end of the connection.
-pub fn request_with_head(stream: &mut BufReader<TcpStream>) -> Option<(Vec<String>, Value)> {
-    let mut head = Vec::new();
+pub fn request_with_head(stream: &mut impl BufRead) -> Option<(Vec<String>, Value)> {
+    let (head, message) = exact_request(stream)?;
+    Some((
+        head.iter().map(|line| line.to_ascii_lowercase()).collect(),
+        message,
+    ))
+}
+
+/// The same in the letters in which it came.
+pub fn exact_request(stream: &mut impl BufRead) -> Option<(Vec<String>, Value)> {
+    let mut head: Vec<String> = Vec::new();
     loop {
         let mut line = String::new();
         if stream.read_line(&mut line).ok()? == 0 {
@@ -36,11 +45,17 @@ pub fn request_with_head(stream: &mut BufReader<TcpStream>) -> Option<(Vec<Strin
         if line == "\r\n" {
             break;
         }
-        head.push(line.to_ascii_lowercase());
+        head.push(line);
     }
     let length = head
         .iter()
-        .find_map(|line| line.strip_prefix("content-length: ")?.trim().parse().ok())
+        .find_map(|line| {
+            line.to_ascii_lowercase()
+                .strip_prefix("content-length: ")?
+                .trim()
+                .parse()
+                .ok()
+        })
         .unwrap_or(0);
     let mut body = vec![0; length];
     stream.read_exact(&mut body).ok()?;

@@ -2,9 +2,9 @@
 
 use crate::compare;
 use mcp_hil::suite::Failed;
-use mcp_hil_harness::client::{Exchange, Reply};
+use mcp_hil_harness::compare::{Answered, answers};
 use mcp_hil_harness::report::Played;
-use mcp_hil_harness::transcript::{Action, Expect, Transcript};
+use mcp_hil_harness::transcript::Transcript;
 use serde_json::{Value, json};
 use similar::TextDiff;
 use std::collections::BTreeSet;
@@ -82,57 +82,6 @@ pub fn none_is_left_over(names: &BTreeSet<String>) -> Result<(), Failed> {
         }
     }
     Ok(())
-}
-
-/// One answer with what was expected there.
-pub struct Answered<'a> {
-    pub step: &'a str,
-    pub expect: &'a Expect,
-    pub reply: &'a Reply,
-}
-
-/// The answers in order; of a step that asks again and again only the last.
-fn answers<'a>(transcript: &'a Transcript, played: &'a Played) -> Vec<Answered<'a>> {
-    let mut exchanges = played
-        .exchanges
-        .iter()
-        .skip_while(|(step, _)| step == "handshake")
-        .peekable();
-    let mut answers = Vec::new();
-    for step in &transcript.steps {
-        let mut add = |expects: &mut dyn Iterator<Item = &'a Expect>, exchange: &'a Exchange| {
-            for (expect, reply) in expects.zip(&exchange.replies) {
-                answers.push(Answered {
-                    step: &step.name,
-                    expect,
-                    reply,
-                });
-            }
-        };
-        match &step.action {
-            Action::Wait(_) => {}
-            Action::Exchange { expect, .. } => {
-                if let Some((_, exchange)) = exchanges.next() {
-                    add(&mut expect.iter(), exchange);
-                }
-            }
-            Action::Together(pairs) => {
-                for ((_, expect), (_, exchange)) in pairs.iter().zip(exchanges.by_ref()) {
-                    add(&mut std::iter::once(expect), exchange);
-                }
-            }
-            Action::Until { until, .. } => {
-                let mut last = exchanges.next();
-                while let Some(next) = exchanges.next_if(|(name, _)| *name == step.name) {
-                    last = Some(next);
-                }
-                if let Some((_, exchange)) = last {
-                    add(&mut std::iter::once(until.as_ref()), exchange);
-                }
-            }
-        }
-    }
-    answers
 }
 
 /// What the file holds: what varies from run to run is named instead.

@@ -60,15 +60,15 @@ pub fn watch(
     });
     let judged = judged.unwrap_or_else(|| Err((Kind::Hung, "it is not known whether it is up".to_owned())));
     judged.map_err(|(kind, cause)| {
-        let mut output = capture.look(|content| content.tail(TAIL));
         let crash = capture.look(|content| content.signs.crash().cloned());
+        let crash = crash.filter(|_| kind == Kind::BootPanic);
+        let mut output = capture.look(|content| match &crash {
+            Some(crash) => content.around(&crash.text),
+            None => content.tail(TAIL),
+        });
         if let (Some(symbols), Some(crash)) = (symbols, crash) {
-            output.extend(
-                symbols
-                    .explain(&crash.addresses)
-                    .into_iter()
-                    .map(|place| format!("at {place}")),
-            );
+            let places = symbols.explain(&crash.addresses);
+            output.extend(places.into_iter().map(|place| format!("at {place}")));
         }
         Failure::new(kind, board, cause).with_output(output)
     })

@@ -76,6 +76,22 @@ impl Content {
             .collect()
     }
 
+    /// The first lines around one that holds a text: some before it, more after it.
+    pub fn around(&self, text: &str) -> Vec<String> {
+        const BEFORE: usize = 8;
+        const AFTER: usize = 16;
+        let at = self
+            .lines
+            .iter()
+            .position(|line| line.text.contains(text))
+            .unwrap_or(0);
+        let lines = self.lines.iter().skip(at.saturating_sub(BEFORE));
+        lines
+            .take(BEFORE.min(at) + 1 + AFTER)
+            .map(|line| line.text.clone())
+            .collect()
+    }
+
     fn bytes(&mut self, bytes: &[u8]) {
         if !bytes.is_empty() {
             self.heard = Some(Instant::now());
@@ -257,7 +273,7 @@ fn read(port: TTYPort, site: &Site, baud: u32, shared: &Shared) {
         let Some(open) = &mut port else {
             std::thread::sleep(LOOK);
             // busy or not ours yet: udev may still be at it
-            if let Ok(back) = site.open(baud) {
+            if let Ok(back) = site.open_now(baud) {
                 port = Some(back);
                 shared.change(|content| {
                     content.lost = None;
@@ -374,6 +390,22 @@ mod tests {
             lines.iter().map(|line| line.text.clone()).collect::<Vec<_>>(),
             ["10008", "10009"]
         );
+    }
+
+    #[test]
+    fn what_is_around_a_line_is_found() {
+        let mut content = Content::default();
+        content.take_text(
+            &(0..100)
+                .map(|number| format!("line {number};\n"))
+                .collect::<String>(),
+        );
+        let around = content.around("line 50;");
+        assert_eq!(
+            (around.len(), around[0].as_str(), around[24].as_str()),
+            (25, "line 42;", "line 66;")
+        );
+        assert_eq!(content.around("line 2;")[0], "line 0;");
     }
 
     #[test]

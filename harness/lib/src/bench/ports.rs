@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 const BY_ID: &str = "/dev/serial/by-id";
 /// Vendors of the USB chips that such boards have: Espressif, Silicon Labs, WCH, FTDI.
 const VENDORS: [u16; 4] = [0x303a, 0x10c4, 0x1a86, 0x0403];
-/// A port that was just closed, by a program that ended, may be had a moment later.
-const BUSY_LIMIT: Duration = Duration::from_secs(2);
+/// A port that was just closed by a program that ended, or that comes back after a reset, can be had a moment later.
+pub const PATIENCE: Duration = Duration::from_secs(2);
 
 /// A serial port.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -137,58 +137,52 @@ pub fn key(port: &Path) -> String {
         .to_owned()
 }
 
-/// Opens a board's port for it alone.
+/// Opens a board's port for it alone. One that is busy or missing is asked for again, for so long.
 ///
 /// # Errors
 /// [`Kind::PortMissing`], [`Kind::PermissionDenied`], [`Kind::PortBusy`].
-pub fn open(board: &str, port: &Path, mac: Option<Mac>, baud: u32) -> Result<TTYPort, Failure> {
-    let missing = || {
-        Failure::new(
-            Kind::PortMissing,
-            board,
-            format!("there is no {}", port.display()),
-        )
-    };
-    let path = locate(port, mac).ok_or_else(missing)?;
+pub fn open(
+    board: &str,
+    port: &Path,
+    mac: Option<Mac>,
+    baud: u32,
+    patience: Duration,
+) -> Result<TTYPort, Failure> {
     let start = Instant::now();
     loop {
-        let name = path.display().to_string();
-        let error = match serialport::new(name, baud)
-            .timeout(Duration::from_millis(100))
-            .open_native()
-        {
-            Ok(port) => return Ok(port),
-            Err(error) => error,
-        };
-        let shown = path.display();
-        let failure = match error.kind() {
-            serialport::ErrorKind::Io(std::io::ErrorKind::NotFound) => return Err(missing()),
-            serialport::ErrorKind::Io(std::io::ErrorKind::PermissionDenied) => {
-                let mut failure = Failure::new(
-                    Kind::PermissionDenied,
-                    board,
-                    format!("{shown} may not be opened"),
-                );
-                failure.advice = way_in(&path);
-                return Err(failure);
+        match open_once(board, port, mac, baud) {
+            Err(failure) if failure.kind != Kind::PermissionDenied && start.elapsed() < patience => {
+                std::thread::sleep(Duration::from_millis(50));
             }
-            serialport::ErrorKind::NoDevice => {
-                let cause = format!("{shown} is open in another program{}", user_of(&path));
-                Failure::new(Kind::PortBusy, board, cause)
-            }
-            _ => {
-                return Err(Failure::new(
-                    Kind::PortMissing,
-                    board,
-                    format!("{shown}: {error}"),
-                ));
-            }
-        };
-        if start.elapsed() > BUSY_LIMIT {
-            return Err(failure);
+            opened => return opened,
         }
-        std::thread::sleep(Duration::from_millis(50));
     }
+}
+
+fn open_once(board: &str, port: &Path, mac: Option<Mac>, baud: u32) -> Result<TTYPort, Failure> {
+    let missing = || {
+        let cause = format!("there is no {}", port.display());
+        Failure::new(Kind::PortMissing, board, cause)
+    };
+    let path = locate(port, mac).ok_or_else(missing)?;
+    let shown = path.display();
+    let builder = serialport::new(shown.to_string(), baud).timeout(Duration::from_millis(100));
+    builder.open_native().map_err(|error| match error.kind() {
+        serialport::ErrorKind::Io(std::io::ErrorKind::NotFound) => missing(),
+        serialport::ErrorKind::Io(std::io::ErrorKind::PermissionDenied) => Failure {
+            advice: way_in(&path),
+            ..Failure::new(
+                Kind::PermissionDenied,
+                board,
+                format!("{shown} may not be opened"),
+            )
+        },
+        serialport::ErrorKind::NoDevice => {
+            let cause = format!("{shown} is open in another program{}", user_of(&path));
+            Failure::new(Kind::PortBusy, board, cause)
+        }
+        _ => Failure::new(Kind::PortMissing, board, format!("{shown}: {error}")),
+    })
 }
 
 /// How to be allowed to open a device, as far as its owner and the machine's groups tell.
@@ -247,7 +241,14 @@ mod tests {
 
     #[test]
     fn a_port_that_is_not_there_is_missing() {
-        let failure = open("bench-1", Path::new("/dev/no-such-port"), None, 115_200).unwrap_err();
+        let failure = open(
+            "bench-1",
+            Path::new("/dev/no-such-port"),
+            None,
+            115_200,
+            Duration::ZERO,
+        )
+        .unwrap_err();
         assert_eq!(
             failure.to_string(),
             "bench-1: port-missing: there is no /dev/no-such-port"
@@ -259,11 +260,11 @@ mod tests {
         let (_board, port) = TTYPort::pair().unwrap();
         let path = PathBuf::from(serialport::SerialPort::name(&port).unwrap());
         drop(port);
-        let held = open("bench-1", &path, None, 115_200).unwrap();
-        let failure = open("bench-1", &path, None, 115_200).unwrap_err();
+        let held = open("bench-1", &path, None, 115_200, Duration::ZERO).unwrap();
+        let failure = open("bench-1", &path, None, 115_200, Duration::ZERO).unwrap_err();
         assert_eq!(failure.kind, Kind::PortBusy, "{failure}");
         drop(held);
-        open("bench-1", &path, None, 115_200).unwrap();
+        open("bench-1", &path, None, 115_200, Duration::ZERO).unwrap();
     }
 
     #[test]

@@ -58,7 +58,15 @@ impl Site {
     /// # Errors
     /// Those of [`ports::open`].
     pub fn open(&self, baud: u32) -> Result<TTYPort, Failure> {
-        ports::open(&self.board, &self.port, self.mac(), baud)
+        ports::open(&self.board, &self.port, self.mac(), baud, ports::PATIENCE)
+    }
+
+    /// The same, if it can be had at once.
+    ///
+    /// # Errors
+    /// Those of [`ports::open`].
+    pub fn open_now(&self, baud: u32) -> Result<TTYPort, Failure> {
+        ports::open(&self.board, &self.port, self.mac(), baud, Duration::ZERO)
     }
 
     /// Its MAC address, as far as it is known.
@@ -230,7 +238,7 @@ fn by_hub(site: &Site, start: Start, baud: u32, hub: &str, port: u8) -> Result<T
     let end = Instant::now() + BACK;
     loop {
         // a device that has just come may be there before udev has given it to its group
-        match site.open(baud) {
+        match site.open_now(baud) {
             Ok(opened) if start == Start::Run => return Ok(opened),
             Ok(_) => return by_lines(site, start, baud),
             Err(failure) if Instant::now() > end => return Err(failure),

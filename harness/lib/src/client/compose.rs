@@ -1,6 +1,7 @@
 //! What a client of a revision must add to a message: pure.
 
 use super::Reply;
+use super::mirror::Mirror;
 use crate::http::Request;
 use crate::message;
 use crate::revision::{Era, Revision};
@@ -8,6 +9,7 @@ use crate::target::Endpoint;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
 
 /// `_meta` member with the revision of a modern request (2026-07-28, basic, `_meta`).
 pub const META_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
@@ -28,6 +30,7 @@ pub struct Dress {
     pub revision: Revision,
     handshaken: bool,
     session: Option<String>,
+    mirrors: BTreeMap<String, Vec<Mirror>>,
 }
 
 impl Dress {
@@ -37,7 +40,26 @@ impl Dress {
             revision,
             handshaken: false,
             session: None,
+            mirrors: BTreeMap::new(),
         }
+    }
+
+    /// Has calls of a tool carry these arguments in headers too.
+    pub fn mirror(&mut self, tool: &str, mirrors: Vec<Mirror>) {
+        self.mirrors.insert(tool.to_owned(), mirrors);
+    }
+
+    /// The headers that mirror the arguments of a call; none for any other message, and in legacy revisions.
+    pub fn mirrored(&self, message: &Value) -> Vec<(String, String)> {
+        let params = message.get("params");
+        let mirrors = params
+            .filter(|_| self.revision.era() == Era::Modern && message::method(message) == Some("tools/call"))
+            .and_then(|params| self.mirrors.get(params.get("name")?.as_str()?));
+        let arguments = params.and_then(|params| params.get("arguments"));
+        let mirrors = mirrors.into_iter().flatten();
+        mirrors
+            .filter_map(|mirror| Some((mirror.header(), encode(&mirror.value(arguments?)?))))
+            .collect()
     }
 
     /// After a legacy handshake, with the session id if the server gave one.
@@ -105,6 +127,7 @@ impl Dress {
         headers
             .into_iter()
             .map(|(name, value)| (name.to_owned(), value))
+            .chain(message.map(|message| self.mirrored(message)).unwrap_or_default())
             .collect()
     }
 }
@@ -142,9 +165,16 @@ pub fn encode(value: &str) -> String {
     }
 }
 
+/// What every request begins with: `Host`, and the credentials that the endpoint wants.
+pub fn first_headers(endpoint: &Endpoint) -> Vec<(String, String)> {
+    std::iter::once(("Host".to_owned(), endpoint.authority.clone()))
+        .chain(endpoint.access.headers())
+        .collect()
+}
+
 /// A POST of a body to the endpoint, in the dress of the conversation; the message is what the body holds, if it can be read.
 pub fn post(endpoint: &Endpoint, dress: &Dress, message: Option<&Value>, body: Vec<u8>) -> Request {
-    let mut headers = vec![("Host".to_owned(), endpoint.authority.clone())];
+    let mut headers = first_headers(endpoint);
     headers.extend(dress.headers(message));
     Request {
         method: "POST".to_owned(),
@@ -194,15 +224,15 @@ pub fn resume(request: &Request, last_event_id: &str) -> Option<Request> {
 
 /// A DELETE that ends a session.
 pub fn delete(endpoint: &Endpoint, session: &Session) -> Request {
-    let headers = [
-        ("Host", endpoint.authority.clone()),
-        ("MCP-Protocol-Version", encode(&session.version)),
-        ("Mcp-Session-Id", session.id.clone()),
-    ];
+    let mut headers = first_headers(endpoint);
+    headers.extend([
+        ("MCP-Protocol-Version".to_owned(), encode(&session.version)),
+        ("Mcp-Session-Id".to_owned(), session.id.clone()),
+    ]);
     Request {
         method: "DELETE".to_owned(),
         path: endpoint.path.clone(),
-        headers: headers.map(|(name, value)| (name.to_owned(), value)).to_vec(),
+        headers,
         ..Request::default()
     }
 }

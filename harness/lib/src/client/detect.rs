@@ -191,13 +191,12 @@ async fn is_http_sse(target: &Target, error: &ClientError, limits: Limits) -> bo
             ..limits
         },
     );
+    let mut headers = super::compose::first_headers(endpoint);
+    headers.push(("Accept".to_owned(), "text/event-stream".to_owned()));
     let request = crate::http::Request {
         method: "GET".to_owned(),
         path: endpoint.path.clone(),
-        headers: vec![
-            ("Host".to_owned(), endpoint.authority.clone()),
-            ("Accept".to_owned(), "text/event-stream".to_owned()),
-        ],
+        headers,
         ..Default::default()
     };
     // the stream stays open, so what counts is what came before the deadline

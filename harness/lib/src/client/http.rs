@@ -20,7 +20,7 @@ const SHORTEST_POLL: Duration = Duration::from_millis(10);
 pub struct HttpWire {
     endpoint: Endpoint,
     limits: Limits,
-    idle: Option<Connection>,
+    idle: Option<Box<Connection>>,
 }
 
 impl HttpWire {
@@ -41,13 +41,15 @@ impl HttpWire {
     /// Sends a request and reads its answer, over the open connection if it is still good.
     pub async fn exchange(&mut self, request: &Request) -> Exchange {
         let repeat = repeat::curl(&self.endpoint, request);
-        if let Some(mut connection) = self.idle.take().filter(Connection::is_reusable) {
+        if let Some(mut connection) = self.idle.take()
+            && connection.is_reusable()
+        {
             let talk = self
                 .converse(&mut connection, request, request, self.limits.answer)
                 .await;
             // a server may close an idle connection just when a request goes out (RFC 9112, 9.3.1): that is no answer
             if !matches!(talk.fault, Some(Fault::Closed { bytes: 0, .. })) {
-                return self.keep(connection, request, talk, repeat).await;
+                return self.keep(*connection, request, talk, repeat).await;
             }
         }
         match Connection::open(&self.endpoint, self.limits.connect).await {
@@ -95,12 +97,10 @@ impl HttpWire {
                 );
             }
         };
-        let mut exchange = Exchange::of(
-            connection
-                .converse(pieces, methods, self.limits.answer, |_| {})
-                .await,
-            repeat,
-        );
+        let talk = connection
+            .converse(pieces, methods, self.limits.answer, |_| {})
+            .await;
+        let mut exchange = self.evidence(talk, repeat);
         let mut closed = None;
         if let (Some(limit), None) = (closing, &exchange.fault) {
             let (did, extra) = connection.closes_within(limit).await;
@@ -201,14 +201,29 @@ impl HttpWire {
         repeat: String,
     ) -> Exchange {
         if talk.answers.iter().all(|answer| answer.resume.is_none()) {
-            self.idle = Some(connection);
-            return Exchange::of(talk, repeat);
+            self.idle = Some(Box::new(connection));
+            return self.evidence(talk, repeat);
         }
         // a board has few sockets: this one must not hold a place
         drop(connection);
         let before = (talk.time, Instant::now());
         self.poll(request, &mut talk).await;
         talk.time = before.0 + before.1.elapsed();
-        Exchange::of(talk, repeat)
+        self.evidence(talk, repeat)
+    }
+
+    /// An exchange that can be shown to anybody.
+    fn evidence(&self, talk: Conversation, repeat: String) -> Exchange {
+        let exchange = Exchange::of(talk, repeat);
+        let access = &self.endpoint.access;
+        if !access.has_credentials() {
+            return exchange;
+        }
+        Exchange {
+            sent: access.redact_bytes(exchange.sent),
+            received: access.redact_bytes(exchange.received),
+            repeat: access.redact(&exchange.repeat),
+            ..exchange
+        }
     }
 }

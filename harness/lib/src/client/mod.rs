@@ -7,6 +7,7 @@ pub mod compose;
 mod detect;
 mod exchange;
 mod http;
+pub mod mirror;
 mod stdio;
 mod tools;
 mod watch;

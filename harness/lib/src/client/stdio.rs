@@ -18,6 +18,8 @@ use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 /// Bytes of standard error that are kept: the last ones.
 const MAX_STDERR: usize = 64 << 10;
+/// Lines of it that are told when the server ends.
+const SHOWN_LINES: usize = 10;
 /// Lines read ahead of what is asked for; a flood waits in the pipe. Each may be as long as an answer.
 const MAX_AHEAD: usize = 1;
 
@@ -29,6 +31,8 @@ pub struct StdioWire {
     input: Option<ChildStdin>,
     lines: mpsc::Receiver<Vec<u8>>,
     stderr: Arc<Mutex<Vec<u8>>>,
+    /// Lines of the handshake, without which no other can be repeated.
+    opening: Vec<Vec<u8>>,
     process: Guarded,
 }
 
@@ -58,6 +62,7 @@ impl StdioWire {
             input,
             lines,
             stderr,
+            opening: Vec::new(),
             process,
         })
     }
@@ -170,7 +175,7 @@ impl StdioWire {
                 (Piece::Bytes(_), None) => {}
             }
         }
-        exchange.repeat = repeat::pipe(&self.command, exchange.sent.trim_ascii_end());
+        exchange.repeat = self.repeat(exchange.sent.trim_ascii_end());
         while exchange.replies.len() < answers {
             let mut reply = Reply::default();
             if let Err(fault) = self.response(deadline, &mut reply, &mut exchange.received).await {
@@ -196,10 +201,22 @@ impl StdioWire {
         timeout(limit, ended).await.unwrap_or(false)
     }
 
+    /// A shell line that repeats this one, after the handshake if there was one.
+    fn repeat(&self, line: &[u8]) -> String {
+        let lines: Vec<_> = self.opening.iter().map(Vec::as_slice).chain([line]).collect();
+        repeat::pipe(&self.command, &lines)
+    }
+
     async fn send(&mut self, line: &[u8], deadline: Instant) -> Exchange {
+        let repeat = self.repeat(line);
+        let parsed = serde_json::from_slice::<Value>(line).ok();
+        let method = parsed.as_ref().and_then(message::method);
+        if matches!(method, Some("initialize" | "notifications/initialized")) {
+            self.opening.push(line.to_vec());
+        }
         Exchange {
             sent: self.write(line.to_vec(), deadline).await,
-            repeat: repeat::pipe(&self.command, line),
+            repeat,
             ..Exchange::default()
         }
     }
@@ -278,14 +295,24 @@ impl StdioWire {
                     Ok(Ok(status)) => format!("; {status}"),
                     _ => String::new(),
                 };
-                if let Some(last) = self.stderr().lines().rev().find(|line| !line.trim().is_empty()) {
-                    note = format!("{note}; standard error ends with: {last}");
+                match last_lines(&self.stderr()).as_slice() {
+                    [] => {}
+                    [line] => note = format!("{note}; standard error ends with: {line}"),
+                    lines => note = format!("{note}; standard error ends with:\n{}", lines.join("\n")),
                 }
                 Some(Fault::Closed { bytes, reset, note })
             }
             other => Some(other),
         }
     }
+}
+
+/// The last lines that say something, in order.
+fn last_lines(text: &str) -> Vec<&str> {
+    let told = text.lines().rev().filter(|line| !line.trim().is_empty());
+    let mut lines: Vec<_> = told.take(SHOWN_LINES).collect();
+    lines.reverse();
+    lines
 }
 
 async fn read_lines(stdout: impl AsyncRead + Unpin, lines: mpsc::Sender<Vec<u8>>) {

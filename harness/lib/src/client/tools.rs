@@ -1,4 +1,4 @@
-//! Walks `tools/list` over all its pages, and never for ever.
+//! Walks `tools/list` and its kin over all their pages, and never for ever.
 
 use super::{Client, ClientError};
 use serde_json::{Value, json};
@@ -13,7 +13,14 @@ impl Client {
     /// # Errors
     /// Those of [`Client::request`]; a walk that comes back to a cursor, or passes [`MAX_PAGES`], is [`ClientError::Unexpected`].
     pub async fn tools(&mut self) -> Result<Vec<Value>, ClientError> {
-        let method = "tools/list";
+        self.list("tools/list", "tools").await
+    }
+
+    /// Every element of a list that comes in pages: what the method gives under `member`.
+    ///
+    /// # Errors
+    /// Those of [`Client::tools`].
+    pub async fn list(&mut self, method: &str, member: &str) -> Result<Vec<Value>, ClientError> {
         let mut tools = Vec::new();
         let mut seen = HashSet::new();
         let mut params = Value::Null;
@@ -21,11 +28,11 @@ impl Client {
             let exchange = self.exchange(method, params).await?;
             let result = exchange.message().and_then(|answer| answer.get("result"));
             let page = result
-                .and_then(|result| result.get("tools"))
+                .and_then(|result| result.get(member))
                 .and_then(Value::as_array);
             let cursor = result.and_then(|result| result.get("nextCursor"));
             let reason = match (page, cursor) {
-                (None, _) => "the answer has no array \"tools\"".to_owned(),
+                (None, _) => format!("the answer has no array {member:?}"),
                 (Some(page), None) => {
                     tools.extend_from_slice(page);
                     return Ok(tools);
@@ -39,7 +46,7 @@ impl Client {
                         )
                     } else if seen.len() >= MAX_PAGES {
                         format!(
-                            "the pages never end: {MAX_PAGES} pages with {} tools, and still a cursor",
+                            "the pages never end: {MAX_PAGES} pages with {} {member}, and still a cursor",
                             tools.len()
                         )
                     } else {

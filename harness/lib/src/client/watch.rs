@@ -16,7 +16,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Sends a request and reads until the head of its answer is there.
+    /// Sends a request and reads until the head of an event stream is there, or all of any other answer.
     ///
     /// # Errors
     /// [`Fault::Unreachable`].
@@ -30,7 +30,9 @@ impl Watch {
             method: request.method.clone(),
             repeat: repeat::curl(endpoint, request),
         };
-        let exchange = watch.read(&request.to_bytes(), limits.answer, |_| true).await;
+        let exchange = watch
+            .read(&request.to_bytes(), limits.answer, Answer::is_event_stream)
+            .await;
         Ok((watch, exchange))
     }
 

@@ -4,6 +4,7 @@ use super::endpoint::{Place, endpoint};
 use super::heard::{Data, Name, Record, Text};
 use super::interfaces::{Interface, Network};
 use super::oddity::Oddity;
+use crate::access::Access;
 use crate::target::Endpoint;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -73,6 +74,8 @@ impl Found {
             port: address.port(),
             authority: format!("{}:{}", bracketed(address.ip()), address.port()),
             path: format!("/{}", self.endpoint),
+            tls: false,
+            access: Access::default(),
         })
     }
 

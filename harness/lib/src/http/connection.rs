@@ -1,13 +1,13 @@
 //! One TCP connection: writes and reads at the same time, keeps every byte, and always ends by a deadline.
 
+use super::stream::{self, Stream};
 use super::{Answer, AnswerReader};
 use crate::fault::Fault;
 use crate::target::Endpoint;
 use serde_json::Value;
 use std::io::ErrorKind;
 use std::time::Duration;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::io::{AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 /// A part of what is sent.
@@ -37,7 +37,8 @@ pub struct Conversation {
 /// An open connection.
 #[derive(Debug)]
 pub struct Connection {
-    stream: TcpStream,
+    stream: Stream,
+    authority: String,
     reader: AnswerReader,
     last_used: Instant,
     reusable: bool,
@@ -56,16 +57,13 @@ impl Connection {
             target: endpoint.authority.clone(),
             reason,
         };
-        let stream = timeout(limit, TcpStream::connect((endpoint.host.as_str(), endpoint.port)))
+        let stream = timeout(limit, Stream::open(endpoint))
             .await
             .map_err(|_| unreachable(format!("no connection within {} s", limit.as_secs_f64())))?
-            .map_err(|error| unreachable(error.to_string()))?;
-        // Nagle's algorithm would glue pieces that a transcript sends apart
-        stream
-            .set_nodelay(true)
-            .map_err(|error| unreachable(error.to_string()))?;
+            .map_err(unreachable)?;
         Ok(Self {
             stream,
+            authority: endpoint.authority.clone(),
             reader: AnswerReader::default(),
             last_used: Instant::now(),
             reusable: true,
@@ -73,10 +71,8 @@ impl Connection {
     }
 
     /// Whether another request may go over this connection. Sees a close that has already arrived.
-    pub fn is_reusable(&self) -> bool {
-        let quiet =
-            || matches!(self.stream.try_read(&mut [0]), Err(error) if error.kind() == ErrorKind::WouldBlock);
-        self.reusable && self.last_used.elapsed() < TRUSTED_IDLE && quiet()
+    pub fn is_reusable(&mut self) -> bool {
+        self.reusable && self.last_used.elapsed() < TRUSTED_IDLE && self.stream.is_quiet()
     }
 
     /// Sends the pieces and reads one answer for each method, by `limit` after the start, pauses not counted.
@@ -101,7 +97,7 @@ impl Connection {
         let started = Instant::now();
         let deadline = started + limit + pauses;
         let mut talk = Conversation::default();
-        let (mut from, mut to) = self.stream.split();
+        let (mut from, mut to) = tokio::io::split(&mut self.stream);
         let mut buffer = vec![0; 16 << 10];
         let mut writing = Box::pin(write(&mut to, pieces, &mut talk.sent));
         let mut written = false;
@@ -142,6 +138,13 @@ impl Connection {
                 Ok(Ok(count)) => {
                     talk.received.extend_from_slice(&buffer[..count]);
                     self.reader.feed(&buffer[..count]);
+                }
+                // a certificate that the server does not take tells nothing about what it would have answered
+                Ok(Err(error))
+                    if bytes == 0
+                        && let Some(fault) = stream::refused(&self.authority, &error) =>
+                {
+                    break Some(fault);
                 }
                 Ok(Err(error)) => {
                     let note = format!("; {error}");
@@ -256,7 +259,7 @@ fn next_answer(
 }
 
 /// Writes the pieces. An error is no fault here: what counts is whether an answer comes.
-async fn write(to: &mut tokio::net::tcp::WriteHalf<'_>, pieces: &[Piece], sent: &mut Vec<u8>) {
+async fn write(to: &mut (impl AsyncWrite + Unpin), pieces: &[Piece], sent: &mut Vec<u8>) {
     for piece in pieces {
         match piece {
             Piece::Pause(time) => sleep(*time).await,
@@ -270,6 +273,9 @@ async fn write(to: &mut tokio::net::tcp::WriteHalf<'_>, pieces: &[Piece], sent: 
                             rest = &rest[count..];
                         }
                     }
+                }
+                if to.flush().await.is_err() {
+                    return;
                 }
             }
         }

@@ -6,6 +6,7 @@
 pub mod answer;
 pub mod connection;
 pub mod request;
+mod stream;
 
 pub use answer::{Answer, AnswerReader, Malformed};
 pub use connection::{Connection, Conversation, Piece};

@@ -19,6 +19,11 @@ impl Captures {
         self.0.get(name)
     }
 
+    /// Every name that has a value.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+
     /// Takes over what another holds.
     pub fn extend(&mut self, other: Self) {
         self.0.extend(other.0);

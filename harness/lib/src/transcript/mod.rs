@@ -47,6 +47,12 @@ impl Transcript {
     pub fn http_only(&self) -> Option<&'static str> {
         self.steps.iter().flat_map(Step::sends).find_map(Send::http_only)
     }
+
+    /// Whether a step is raw bytes of a connection.
+    pub fn has_raw(&self) -> bool {
+        let is_raw = |send: &Send| matches!(send.content, Content::Raw(_));
+        self.steps.iter().flat_map(Step::sends).any(is_raw)
+    }
 }
 
 /// Conditions on a target.

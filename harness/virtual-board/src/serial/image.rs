@@ -200,4 +200,16 @@ pub(super) mod tests {
         many[1] = 17;
         assert_eq!(read(&many), Err(NoImage::Segments(17)));
     }
+
+    proptest::proptest! {
+        #[test]
+        fn no_image_makes_it_panic(mut bytes: Vec<u8>, count in 0u8..20, length: u32) {
+            let _ = read(&bytes);
+            bytes.splice(..bytes.len().min(2), [MAGIC, count]);
+            if bytes.len() >= 32 {
+                bytes[28..32].copy_from_slice(&length.to_le_bytes());
+            }
+            let _ = read(&bytes);
+        }
+    }
 }

@@ -16,14 +16,10 @@ use super::registers::{Identity, Registers};
 use super::slip;
 use super::transfer::Transfer;
 
-/// Where code and data can be loaded: instruction RAM, data RAM, RTC RAM.
-const RAM: [Range<u32>; 3] = [
-    0x4037_c000..0x403e_0000,
-    0x3fc8_0000..0x3fce_0000,
-    0x5000_0000..0x5000_2000,
-];
 /// How much READ_FLASH_SLOW answers, always.
 const SLOW_READ: u32 = 64;
+/// How much READ_FLASH sends ahead at most, whatever the host says.
+const MOST_UNACKNOWLEDGED: u32 = 0x1_0000;
 /// How many answers a SYNC has.
 const SYNC_ANSWERS: usize = 8;
 /// What the ROM, but not the stub, puts into the value of a SYNC's answer.
@@ -95,9 +91,9 @@ impl Loader {
     /// The ROM's loader after a reset into download mode.
     pub fn new(identity: Identity, defect: Defect) -> Self {
         Loader {
+            registers: Registers::new(&identity),
             identity,
             decoder: slip::Decoder::default(),
-            registers: Registers::new(identity),
             stub: false,
             attached: false,
             flash_size: SIZE as u32,
@@ -271,7 +267,7 @@ impl Loader {
                 let reading = Reading {
                     range: offset..offset + size,
                     block,
-                    window,
+                    window: window.min(MOST_UNACKNOWLEDGED),
                     sent: 0,
                 };
                 self.go_on_reading(reading, &0u32.to_le_bytes(), flash, effects);
@@ -322,7 +318,9 @@ impl Loader {
     fn begin_ram(&mut self, payload: &[u8]) -> Done {
         let [size, _, _, offset] = words(payload).ok_or(Failure::Length)?;
         let range = offset..offset.checked_add(size).ok_or(Failure::Act)?;
-        if !RAM
+        if !self
+            .identity
+            .ram
             .iter()
             .any(|ram| ram.start <= range.start && range.end <= ram.end)
         {

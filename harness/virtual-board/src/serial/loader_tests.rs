@@ -322,3 +322,23 @@ fn defects_do_what_they_say() {
         .sum();
     assert_eq!(flipped, 1);
 }
+
+proptest::proptest! {
+    #[test]
+    fn no_frame_makes_it_panic(frames: Vec<Vec<u8>>, command: u8, payload: Vec<u8>, stub: bool) {
+        let mut bench = if stub { Bench::stub() } else { Bench::rom() };
+        for frame in frames {
+            bench.frame(&frame);
+        }
+        bench.send(command, packet::checksum(payload.get(16..).unwrap_or_default()), &payload);
+    }
+
+    #[test]
+    fn no_parameters_make_it_panic(command in 0u8..=0x14, of_stub in 0xd0u8..=0xd3, words: [u32; 6], stub: bool) {
+        let mut bench = if stub { Bench::stub() } else { Bench::rom() };
+        bench.run(command, &words);
+        bench.run(of_stub, &words);
+        bench.frame(&words[0].to_le_bytes());
+        bench.data(command, words[1], &[0x55; 64]);
+    }
+}

@@ -2,22 +2,20 @@
 
 use std::fs;
 use std::io::{self, PipeReader, Read};
-use std::net::{SocketAddr, TcpStream};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
 use super::board::{Action, Options, Order, Place, Told, next};
-use super::fault::{Fault, Moment, Planned};
-use super::kind::{Kind, Line, Then};
+use super::failing::Failing;
+use super::fault::Fault;
+use super::guest::Guest;
+use super::kind::{Kind, Then};
 use super::loader::Effect;
 use super::packet::{self, command};
 use super::port::Port;
@@ -25,25 +23,13 @@ use super::slip;
 use super::switch::Switch;
 use super::{Cause, Mode};
 use crate::Error;
-use crate::tether::Tether;
 
 /// The line's speed after a reset.
 const BAUD: u32 = 115_200;
-/// Above this a slow line damages bytes.
-const SLOW: u32 = 460_800;
 /// How long a watchdog waits that a tool has started, about as long as the tools set it.
 const WATCHDOG: Duration = Duration::from_millis(20);
 /// How long a port that moves is gone.
 const GONE: Duration = Duration::from_millis(500);
-/// Between two bytes of a trickle, and between two bursts of noise.
-const TRICKLE: Duration = Duration::from_millis(50);
-const NOISE: Duration = Duration::from_millis(10);
-/// Bytes of a burst.
-const BURST: usize = 64;
-/// How long a program may take to offer its UART.
-const CONNECT: Duration = Duration::from_secs(5);
-/// How much of the console is looked at for a fault's moment.
-const RECENT: usize = 8 << 10;
 
 /// What runs on the chip.
 enum State {
@@ -58,77 +44,6 @@ enum State {
     },
     /// It has power, and stands still until somebody resets it.
     Still,
-}
-
-struct Guest {
-    child: Child,
-    /// Does not block.
-    input: OwnedFd,
-    output: OwnedFd,
-}
-
-impl Guest {
-    fn start(mut command: Command, line: &Line, tether: &Tether) -> Result<Self, Error> {
-        let step = "start the board's program";
-        match line {
-            Line::Streams => {
-                let (output, written) = io::pipe().map_err(Error::io(step))?;
-                let errors = written.try_clone().map_err(Error::io(step))?;
-                command.stdin(Stdio::piped()).stdout(written).stderr(errors);
-                let mut child = tether.spawn(command).map_err(Error::io(step))?;
-                let Some(input) = child.stdin.take() else {
-                    return Err(Error::io(step)(io::ErrorKind::BrokenPipe.into()));
-                };
-                rustix::io::ioctl_fionbio(&input, true).map_err(|error| Error::io(step)(error.into()))?;
-                let (input, output) = (input.into(), output.into());
-                Ok(Guest { child, input, output })
-            }
-            Line::Tcp(address) => {
-                command.stdin(Stdio::null()).stdout(Stdio::null());
-                let mut child = tether.spawn(command).map_err(Error::io(step))?;
-                let stream = connect(*address, &mut child);
-                if stream.is_err() {
-                    let _ = child.kill();
-                    let _ = child.wait();
-                }
-                let step = format!("reach the UART of the board's program at {address}");
-                let stream = stream.map_err(Error::io(&step))?;
-                stream.set_nonblocking(true).map_err(Error::io(&step))?;
-                let (input, output) = (stream.try_clone().map_err(Error::io(step))?.into(), stream.into());
-                Ok(Guest { child, input, output })
-            }
-        }
-    }
-}
-
-/// Connects to a server that is about to be there.
-fn connect(address: SocketAddr, child: &mut Child) -> io::Result<TcpStream> {
-    let deadline = Instant::now() + CONNECT;
-    loop {
-        match TcpStream::connect_timeout(&address, CONNECT) {
-            Ok(stream) => return Ok(stream),
-            Err(error) if Instant::now() >= deadline => return Err(error),
-            Err(_) => {}
-        }
-        if let Some(status) = child.try_wait()? {
-            return Err(io::Error::other(format!("it has ended: {status}")));
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
-}
-
-impl Drop for Guest {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-/// A fault that was asked for.
-struct Pending {
-    planned: Planned,
-    asked: Instant,
-    begun: bool,
 }
 
 pub(super) struct Machine {
@@ -148,11 +63,7 @@ pub(super) struct Machine {
     baud: u32,
     /// When the watchdog bites that a tool has started.
     watchdog: Option<Instant>,
-    fault: Option<Pending>,
-    /// The next byte of a trickle, or burst of noise.
-    chatter: Instant,
-    random: u32,
-    recent: String,
+    failing: Failing,
 }
 
 impl Machine {
@@ -163,7 +74,6 @@ impl Machine {
         switch: Switch,
         told: Arc<Mutex<Told>>,
     ) -> Result<Self, Error> {
-        let now = Instant::now();
         let mut machine = Machine {
             place,
             kind,
@@ -178,10 +88,7 @@ impl Machine {
             mode: Mode::Run,
             baud: BAUD,
             watchdog: None,
-            fault: options.fault.clone().map(|planned| Pending::new(planned, now)),
-            chatter: now,
-            random: 1,
-            recent: String::new(),
+            failing: Failing::new(options.fault.clone(), Instant::now()),
         };
         machine.plug_in()?;
         Ok(machine)
@@ -218,7 +125,7 @@ impl Machine {
         ];
         let guest = match &self.state {
             State::Guest(guest) => {
-                fds.push(PollFd::from_borrowed_fd(guest.output.as_fd(), PollFlags::IN));
+                fds.push(PollFd::from_borrowed_fd(guest.output(), PollFlags::IN));
                 Some(fds.len() - 1)
             }
             _ => None,
@@ -259,13 +166,7 @@ impl Machine {
             State::Again { at, .. } => Some(at),
             _ => None,
         };
-        let fault = self.fault.as_ref().filter(|pending| !pending.begun);
-        let fault = fault.and_then(|pending| match pending.planned.at {
-            Moment::After(time) => Some(pending.asked + time),
-            _ => None,
-        });
-        let chatter = self.chatters().map(|_| self.chatter);
-        [again, self.back, self.watchdog, fault, chatter]
+        [again, self.back, self.watchdog, self.failing.next_moment()]
             .into_iter()
             .flatten()
             .min()
@@ -299,14 +200,10 @@ impl Machine {
         {
             self.reset(self.mode, cause)?;
         }
-        if let Some(every) = self.chatters()
-            && self.chatter <= now
-        {
-            self.chatter = now + every;
-            let bytes = self.chatter_bytes();
+        if let Some(bytes) = self.failing.chatter(now) {
             self.send_raw(&bytes)?;
         }
-        self.begin_fault(now)
+        self.begin_fault(now).map(drop)
     }
 
     fn obey(&mut self, action: Action) -> Result<(), Error> {
@@ -318,11 +215,11 @@ impl Machine {
             }
             Action::Fault(planned) => {
                 let now = Instant::now();
-                self.fault = planned.map(|planned| Pending::new(planned, now));
+                self.failing = Failing::new(planned, now);
                 if self.port.is_none() && self.back.is_none() {
                     self.plug_in()?;
                 }
-                self.begin_fault(now)
+                self.begin_fault(now).map(drop)
             }
         }
     }
@@ -332,14 +229,9 @@ impl Machine {
         self.watchdog = None;
         self.mode = mode;
         self.baud = BAUD;
-        self.recent.clear();
+        self.failing.forget_console();
         self.watching = slip::Decoder::default();
-        let fault = self.fault.as_ref().map(|pending| pending.planned.fault);
-        let begun = self
-            .fault
-            .as_ref()
-            .filter(|pending| pending.begun || pending.planned.at == Moment::Start);
-        let next = self.kind.reset(mode, cause, begun.and(fault))?;
+        let next = self.kind.reset(mode, cause, self.failing.at_reset())?;
         self.say(next.text.as_bytes())?;
         match next.then {
             Then::Load => self.enter(State::Load),
@@ -370,7 +262,7 @@ impl Machine {
         port.look_who_is_there().map_err(Error::io(step))?;
         port.flush().map_err(Error::io(step))?;
         let mut bytes = port.read().map_err(Error::io(step))?;
-        self.damage(&mut bytes);
+        self.failing.damage(self.baud, &mut bytes);
         let may_be_called = self.auto_download && self.mode == Mode::Run && !matches!(self.state, State::Off);
         if may_be_called && self.has_sync(&bytes) {
             self.reset(Mode::Download, Cause::PowerOn)?;
@@ -382,8 +274,7 @@ impl Machine {
                     self.follow(effect)?;
                 }
             }
-            // A guest that does not listen loses bytes, as a UART does.
-            State::Guest(guest) => drop(rustix::io::write(&guest.input, &bytes)),
+            State::Guest(guest) => guest.write(&bytes),
             State::Off | State::Again { .. } | State::Still => {}
         }
         Ok(())
@@ -415,13 +306,10 @@ impl Machine {
         let State::Guest(guest) = &mut self.state else {
             return Ok(());
         };
-        let mut buffer = [0; 4096];
-        match rustix::io::read(&guest.output, &mut buffer) {
-            Ok(0) => {
-                let status = guest
-                    .child
-                    .wait()
-                    .map_err(Error::io("wait for the board's program"))?;
+        match guest.read() {
+            Ok(Some(printed)) => self.hear_lines(&printed),
+            Ok(None) => {
+                let status = guest.wait().map_err(Error::io("wait for the board's program"))?;
                 self.enter(match self.kind.ended(status) {
                     Some((cause, after)) => State::Again {
                         at: Instant::now() + after,
@@ -431,42 +319,33 @@ impl Machine {
                 });
                 Ok(())
             }
-            Ok(length) => {
-                let before = self.begun();
-                for line in buffer[..length].split_inclusive(|byte| *byte == b'\n') {
-                    self.say(line)?;
-                    self.begin_fault(Instant::now())?;
-                    // What a board does not live to say after that line is not heard.
-                    if self.begun() != before {
-                        break;
-                    }
-                }
-                Ok(())
-            }
-            Err(Errno::INTR | Errno::AGAIN) => Ok(()),
             Err(error) => {
-                self.enter(State::Off);
-                Err(Error::io("read what the board's program prints")(error.into()))
+                self.enter(State::Still);
+                Err(Error::io("read what the board's program prints")(error))
             }
         }
     }
 
+    fn hear_lines(&mut self, printed: &[u8]) -> Result<(), Error> {
+        for line in printed.split_inclusive(|byte| *byte == b'\n') {
+            self.say(line)?;
+            // What a board does not live to say after that line is not heard.
+            if self.begin_fault(Instant::now())? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
     /// Sends what belongs to the console.
     fn say(&mut self, bytes: &[u8]) -> Result<(), Error> {
-        self.recent.push_str(&String::from_utf8_lossy(bytes));
-        if self.recent.len() > RECENT {
-            let cut = self.recent.len() - RECENT / 2;
-            let cut = (cut..)
-                .find(|at| self.recent.is_char_boundary(*at))
-                .unwrap_or(cut);
-            self.recent.drain(..cut);
-        }
+        self.failing.note(bytes);
         self.send(bytes)
     }
 
     fn send(&mut self, bytes: &[u8]) -> Result<(), Error> {
         let mut bytes = bytes.to_vec();
-        self.damage(&mut bytes);
+        self.failing.damage(self.baud, &mut bytes);
         self.send_raw(&bytes)
     }
 
@@ -477,79 +356,22 @@ impl Machine {
         }
     }
 
-    /// What a line does that is too slow for the speed on it.
-    fn damage(&self, bytes: &mut [u8]) {
-        if self.has_begun(Fault::SlowLine) && self.baud > SLOW {
-            bytes
-                .iter_mut()
-                .for_each(|byte| *byte = byte.rotate_left(3) ^ 0x5a);
-        }
-    }
-
-    fn begun(&self) -> bool {
-        self.fault.as_ref().is_some_and(|pending| pending.begun)
-    }
-
-    fn has_begun(&self, fault: Fault) -> bool {
-        let pending = self.fault.as_ref();
-        pending.is_some_and(|pending| pending.begun && pending.planned.fault == fault)
-    }
-
-    /// How often bytes come by themselves.
-    fn chatters(&self) -> Option<Duration> {
-        if self.has_begun(Fault::Trickle) {
-            Some(TRICKLE)
-        } else if self.has_begun(Fault::LineNoise) {
-            Some(NOISE)
-        } else {
-            None
-        }
-    }
-
-    fn chatter_bytes(&mut self) -> Vec<u8> {
-        if self.has_begun(Fault::Trickle) {
-            return vec![b'\n'];
-        }
-        let mut burst = vec![0; BURST];
-        for byte in &mut burst {
-            // Xorshift: any bytes will do, the same each time.
-            self.random ^= self.random << 13;
-            self.random ^= self.random >> 17;
-            self.random ^= self.random << 5;
-            *byte = self.random as u8;
-        }
-        burst
-    }
-
-    /// Begins the fault if its moment has come.
-    fn begin_fault(&mut self, now: Instant) -> Result<(), Error> {
-        let Some(pending) = &mut self.fault else {
-            return Ok(());
+    /// Begins the fault if its moment has come; true when it does.
+    fn begin_fault(&mut self, now: Instant) -> Result<bool, Error> {
+        let Some(fault) = self.failing.begin(now, self.kind.blocks()) else {
+            return Ok(false);
         };
-        let come = match &pending.planned.at {
-            Moment::Start => true,
-            Moment::Blocks(count) => self.kind.blocks() >= *count,
-            Moment::Console(text) => self.recent.contains(text),
-            Moment::After(time) => pending.asked + *time <= now,
-        };
-        if pending.begun || !come {
-            return Ok(());
-        }
-        pending.begun = true;
-        match pending.planned.fault {
+        match fault {
             Fault::PortLost => self.pull_out(None),
             Fault::PortMoved => self.pull_out(Some(now + GONE)),
-            Fault::Rebooted => return self.reset(Mode::Run, Cause::Watchdog),
+            Fault::Rebooted => self.reset(Mode::Run, Cause::Watchdog)?,
             Fault::Hung => match &self.state {
-                State::Guest(guest) => {
-                    let id = Pid::from_raw(guest.child.id() as i32);
-                    let _ = kill(id, Signal::SIGSTOP);
-                }
+                State::Guest(guest) => guest.stop(),
                 _ => self.enter(State::Still),
             },
             _ => {}
         }
-        Ok(())
+        Ok(true)
     }
 
     /// A new port, under a path that is free.
@@ -582,16 +404,6 @@ impl Machine {
 
     fn tell(&self, change: impl FnOnce(&mut Told)) {
         change(&mut self.told.lock().unwrap_or_else(PoisonError::into_inner));
-    }
-}
-
-impl Pending {
-    fn new(planned: Planned, asked: Instant) -> Self {
-        Pending {
-            planned,
-            asked,
-            begun: false,
-        }
     }
 }
 

@@ -15,8 +15,10 @@
 pub mod board;
 pub mod boot;
 mod cable;
+mod failing;
 pub mod fault;
 pub mod flash;
+mod guest;
 pub mod image;
 pub mod kind;
 pub mod loader;

@@ -4,6 +4,7 @@
 //! Source: ESP32-C3 Technical Reference Manual, chapters 4 (eFuse) and 27 (SPI).
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use super::flash::JEDEC_ID;
 use crate::plan::Mac;
@@ -12,13 +13,12 @@ use crate::plan::Mac;
 const CHIP_MAGIC: u32 = 0x4000_1000;
 const UART_CLOCK_DIVIDER: u32 = 0x6000_0014;
 const UART_DATE: u32 = 0x6000_007c;
-const SPI: u32 = 0x6000_2000;
-const SPI_USER2: u32 = SPI + 0x20;
-const SPI_MISO_BITS: u32 = SPI + 0x28;
-const SPI_DATA: u32 = SPI + 0x58;
+/// Of the SPI controller, from its base.
+const SPI_USER2: u32 = 0x20;
+const SPI_MISO_BITS: u32 = 0x28;
+const SPI_DATA: u32 = 0x58;
 /// Bit of the SPI controller's first register that starts a command, and is clear when it is done.
 const SPI_START: u32 = 1 << 18;
-const EFUSE_BLOCK1: u32 = 0x6000_8844;
 const WATCHDOG_CONFIG: u32 = 0x6000_8090;
 const WATCHDOG_PROTECT: u32 = 0x6000_80a8;
 const WATCHDOG_KEY: u32 = 0x50d8_3aa1;
@@ -27,7 +27,7 @@ const WATCHDOG_ENABLE: u32 = 1 << 31;
 const MOST: usize = 1024;
 
 /// What a chip says that it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
     /// As in image headers: 5 is the ESP32-C3.
     pub chip_id: u32,
@@ -35,6 +35,12 @@ pub struct Identity {
     pub magic: u32,
     /// The factory MAC address in the eFuses.
     pub mac: Mac,
+    /// Where code and data can be loaded.
+    pub ram: &'static [Range<u32>],
+    /// The address of the SPI controller that the flash hangs on.
+    pub spi: u32,
+    /// The address of the eFuses' block 1.
+    pub efuses: u32,
 }
 
 impl Identity {
@@ -44,6 +50,14 @@ impl Identity {
             chip_id: 5,
             magic: 0x1b31_506f,
             mac,
+            // Instruction RAM, data RAM, RTC RAM.
+            ram: &[
+                0x4037_c000..0x403e_0000,
+                0x3fc8_0000..0x3fce_0000,
+                0x5000_0000..0x5000_2000,
+            ],
+            spi: 0x6000_2000,
+            efuses: 0x6000_8844,
         }
     }
 
@@ -53,6 +67,9 @@ impl Identity {
             chip_id: 13,
             magic: 0x2ce0_806f,
             mac,
+            ram: &[0x4080_0000..0x4088_0000, 0x5000_0000..0x5000_4000],
+            spi: 0x6000_3000,
+            efuses: 0x600b_0844,
         }
     }
 }
@@ -61,26 +78,29 @@ impl Identity {
 #[derive(Clone, Debug)]
 pub struct Registers {
     words: BTreeMap<u32, u32>,
+    spi: u32,
 }
 
 impl Registers {
     /// As after a reset.
-    pub fn new(identity: Identity) -> Self {
+    pub fn new(identity: &Identity) -> Self {
         let [a, b, c, d, e, f] = identity.mac;
+        let efuses = identity.efuses;
         let words = [
             (CHIP_MAGIC, identity.magic),
             // 40 MHz / 115200
             (UART_CLOCK_DIVIDER, 347),
             (UART_DATE, 0x0200_8270),
-            (EFUSE_BLOCK1, u32::from_be_bytes([c, d, e, f])),
-            (EFUSE_BLOCK1 + 4, u32::from_be_bytes([0, 0, a, b])),
+            (efuses, u32::from_be_bytes([c, d, e, f])),
+            (efuses + 4, u32::from_be_bytes([0, 0, a, b])),
             // Revision 0.3, package QFN32, 4 MB of flash inside, …
-            (EFUSE_BLOCK1 + 12, 3 << 18 | 1 << 27),
+            (efuses + 12, 3 << 18 | 1 << 27),
             // … by GigaDevice.
-            (EFUSE_BLOCK1 + 16, 2),
+            (efuses + 16, 2),
         ];
         Registers {
             words: words.into_iter().collect(),
+            spi: identity.spi,
         }
     }
 
@@ -91,14 +111,14 @@ impl Registers {
 
     /// Writes the bits of the mask. True when that starts a watchdog, which resets the chip.
     pub fn write(&mut self, address: u32, value: u32, mask: u32, attached: bool) -> bool {
-        if (CHIP_MAGIC..SPI).contains(&address) && address < 0x6000_0000 {
+        if address == CHIP_MAGIC {
             return false; // read-only memory
         }
         let word = self.read(address) & !mask | value & mask;
         if self.words.len() < MOST || self.words.contains_key(&address) {
             self.words.insert(address, word);
         }
-        if address == SPI && word & SPI_START != 0 {
+        if address == self.spi && word & SPI_START != 0 {
             self.run_spi_command(attached);
         }
         let unlocked = self.read(WATCHDOG_PROTECT) == WATCHDOG_KEY;
@@ -106,7 +126,8 @@ impl Registers {
     }
 
     fn run_spi_command(&mut self, attached: bool) {
-        let answered = match self.read(SPI_USER2) as u8 {
+        let spi = self.spi;
+        let answered = match self.read(spi + SPI_USER2) as u8 {
             // Pins that lead nowhere read high.
             _ if !attached => u32::MAX,
             0x9f => JEDEC_ID,
@@ -114,10 +135,11 @@ impl Registers {
             0x05 | 0x35 | 0x15 => 0,
             _ => u32::MAX,
         };
-        let bits = self.read(SPI_MISO_BITS).min(31);
-        self.words.insert(SPI_DATA, answered & (u32::MAX >> (31 - bits)));
-        let busy = self.read(SPI);
-        self.words.insert(SPI, busy & !SPI_START);
+        let bits = self.read(spi + SPI_MISO_BITS).min(31);
+        self.words
+            .insert(spi + SPI_DATA, answered & (u32::MAX >> (31 - bits)));
+        let busy = self.read(spi);
+        self.words.insert(spi, busy & !SPI_START);
     }
 }
 
@@ -125,8 +147,10 @@ impl Registers {
 mod tests {
     use super::*;
 
+    const SPI: u32 = 0x6000_2000;
+
     fn registers() -> Registers {
-        Registers::new(Identity::esp32c3([0x02, 0x00, 0x0a, 0x0d, 0x25, 0x0b]))
+        Registers::new(&Identity::esp32c3([0x02, 0x00, 0x0a, 0x0d, 0x25, 0x0b]))
     }
 
     #[test]
@@ -138,13 +162,17 @@ mod tests {
     #[test]
     fn the_spi_controller_asks_the_flash_for_its_id() {
         let mut registers = registers();
-        registers.write(SPI_USER2, 7 << 28 | 0x9f, u32::MAX, true);
-        registers.write(SPI_MISO_BITS, 23, u32::MAX, true);
+        registers.write(SPI + SPI_USER2, 7 << 28 | 0x9f, u32::MAX, true);
+        registers.write(SPI + SPI_MISO_BITS, 23, u32::MAX, true);
         registers.write(SPI, SPI_START, u32::MAX, true);
         assert_eq!(registers.read(SPI) & SPI_START, 0);
-        assert_eq!(registers.read(SPI_DATA), 0x16_40c8);
+        assert_eq!(registers.read(SPI + SPI_DATA), 0x16_40c8);
         registers.write(SPI, SPI_START, u32::MAX, false);
-        assert_eq!(registers.read(SPI_DATA), 0xff_ffff, "the pins are not attached");
+        assert_eq!(
+            registers.read(SPI + SPI_DATA),
+            0xff_ffff,
+            "the pins are not attached"
+        );
     }
 
     #[test]

@@ -10,6 +10,7 @@ use crate::bench::image::{
     Extras, Image, ImageError, TABLE, TABLE_SIZE, Taker, configuration_partition, read_table, told,
 };
 use crate::bench::power::{Power as _, Start, usb_of};
+use espflash::command::Command;
 use espflash::connection::{Connection, ResetAfterOperation, ResetBeforeOperation};
 use espflash::flasher::{DeviceInfo, Flasher};
 use espflash::image_format::Segment;
@@ -18,6 +19,7 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 use std::io::{BufRead, Read, Write};
 use std::path::Path;
+use std::time::Duration;
 
 /// At this rate every ROM loader starts.
 const FIRST_BAUD: u32 = 115_200;
@@ -26,6 +28,19 @@ const RESETS: usize = 3;
 /// Bytes of flash in an answer, and answers that need not be waited for, as in espflash's own command.
 const BLOCK: u32 = 0x1000;
 const IN_FLIGHT: u32 = 64;
+/// A new rate is tried with so many questions, each answered in this time; the register is one that every chip has.
+const QUESTIONS: usize = 4;
+const PROMPT: Duration = Duration::from_millis(300);
+const MAGIC: u32 = 0x4000_1000;
+/// What a loader says of bytes that were spoilt on their way.
+const SPOILT: [&str; 6] = [
+    "CRC",
+    "checksum",
+    "length",
+    "Invalid message",
+    "compress",
+    "enough data",
+];
 
 /// Does the job on standard input. Ends the process when standard input ends.
 pub fn serve() {
@@ -126,7 +141,7 @@ fn connect(job: &Job, out: &Out) -> Result<Flasher, Trouble> {
             }
             continue;
         }
-        let connection = Connection::new(
+        let mut connection = Connection::new(
             port,
             usb_of(&job.site),
             // the harness resets the board itself, with its console open
@@ -134,7 +149,12 @@ fn connect(job: &Job, out: &Out) -> Result<Flasher, Trouble> {
             ResetBeforeOperation::NoReset,
             FIRST_BAUD,
         );
-        match Flasher::try_connect(connection, true, true, !job.force, None, None) {
+        let connected = match recognise(job, &mut connection) {
+            Ok(None) => Flasher::try_connect(connection, true, true, !job.force, None, None),
+            Ok(Some(wrong)) => return Err(wrong.into()),
+            Err(error) => Err(Box::new((error, connection))),
+        };
+        match connected {
             Ok(flasher) => return Ok(flasher),
             Err(lost) => {
                 let (error, connection) = *lost;
@@ -150,7 +170,31 @@ fn connect(job: &Job, out: &Out) -> Result<Flasher, Trouble> {
     Err(Trouble::Failed(failure))
 }
 
-/// What the board is, which must be what was named.
+/// Before anything is sent to it but questions: in what the board is another than the one named.
+fn recognise(job: &Job, connection: &mut Connection) -> Result<Option<Failure>, espflash::Error> {
+    connection.begin()?;
+    let wrong = |kind, cause: String| Ok(Some(Failure::new(kind, &job.site.board, cause)));
+    let chip = connection.detect_chip(false)?;
+    if let Some(wanted) = job.chip.as_ref().filter(|wanted| **wanted != chip.to_string()) {
+        return wrong(
+            Kind::WrongChip,
+            format!("the board is an {chip}, not an {wanted}"),
+        );
+    }
+    let mac = chip.mac_address(connection)?;
+    match job.site.mac().filter(|wanted| mac.parse() != Ok(*wanted)) {
+        Some(wanted) => {
+            let port = job.site.port.display();
+            wrong(
+                Kind::WrongBoard,
+                format!("on {port} is the board {mac}, not {wanted}"),
+            )
+        }
+        None => Ok(None),
+    }
+}
+
+/// What the board is.
 fn known(job: &Job, flasher: &mut Flasher, out: &Out) -> Result<DeviceInfo, Trouble> {
     let board = &job.site.board;
     let info = flasher
@@ -161,18 +205,6 @@ fn known(job: &Job, flasher: &mut Flasher, out: &Out) -> Result<DeviceInfo, Trou
         return Err(Failure::new(Kind::WriteFailed, board, cause).into());
     }
     let mac = info.mac_address.clone().unwrap_or_default();
-    if let Some(chip) = job.chip.as_ref().filter(|chip| **chip != info.chip.to_string()) {
-        let cause = format!(
-            "the board is an {}, not an {chip}; its MAC address is {mac}",
-            info.chip
-        );
-        return Err(Failure::new(Kind::WrongChip, board, cause).into());
-    }
-    let found = mac.parse().ok();
-    if let Some(wanted) = job.site.mac().filter(|wanted| Some(*wanted) != found) {
-        let cause = format!("on {} is the board {mac}, not {wanted}", job.site.port.display());
-        return Err(Failure::new(Kind::WrongBoard, board, cause).into());
-    }
     out.tell(&Event::Identified(Identity {
         chip: info.chip.to_string(),
         revision: info.revision.map(|(major, minor)| format!("{major}.{minor}")),
@@ -186,8 +218,11 @@ fn speed_up(job: &Job, flasher: &mut Flasher, baud: u32) -> Result<(), Trouble> 
     if baud > FIRST_BAUD && !matches!(job.task, Task::Identify) {
         let spoilt = |error| spoilt(job, Kind::WriteFailed, &error);
         flasher.change_baud(baud).map_err(spoilt)?;
-        // several questions and answers, before anything is written
-        flasher.flash_detect().map_err(spoilt)?;
+        // before anything is written: questions whose answers come at once, if they come
+        for _ in 0..QUESTIONS {
+            let ask = |connection: &mut Connection| connection.command(Command::ReadReg { address: MAGIC });
+            flasher.connection().with_timeout(PROMPT, ask).map_err(spoilt)?;
+        }
     }
     Ok(())
 }
@@ -210,6 +245,9 @@ fn spoilt(job: &Job, kind: Kind, error: &espflash::Error) -> Trouble {
             "what the flash holds is not what was written",
         )
         .into(),
+        espflash::Error::RomError(_) if !SPOILT.iter().any(|word| told(error).contains(word)) => {
+            Failure::new(kind, board, told(error)).into()
+        }
         _ => Trouble::Line(Failure::new(kind, board, told(error))),
     }
 }

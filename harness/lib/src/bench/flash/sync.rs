@@ -94,7 +94,9 @@ fn listen(
 }
 
 /// Reads until the line is quiet: a loader answers one question eight times.
-pub fn drain(port: &mut impl Read) -> Vec<u8> {
+pub fn drain(port: &mut impl SerialPort) -> Vec<u8> {
+    // the library leaves the port with a long one
+    let _ = port.set_timeout(QUIET);
     let end = Instant::now() + DRAIN;
     let mut last = Instant::now();
     let mut heard = Vec::new();
@@ -115,35 +117,24 @@ pub fn drain(port: &mut impl Read) -> Vec<u8> {
 /// Why there was no answer, from all that came; `asked` bytes came before the first question. Pure.
 fn diagnose(board: &str, heard: &[u8], asked: usize) -> Failure {
     let text = String::from_utf8_lossy(heard);
-    let echo = contains(&heard[asked.min(heard.len())..], &question()[1..20]);
+    let since = &heard[asked.min(heard.len())..];
     let (kind, cause) = if heard.is_empty() {
-        (
-            Kind::NoSync,
-            "nothing came back, not even text: no power, a cable without data, or another port".to_owned(),
-        )
-    } else if echo {
-        (
-            Kind::LineNoise,
-            "the line sends back what is sent: RX and TX are joined, or no board is behind the port"
-                .to_owned(),
-        )
-    } else if text.contains("waiting for download") {
-        (
-            Kind::NoSync,
-            "the ROM loader waits, and does not answer: the line to the board (its RX) is broken".to_owned(),
-        )
-    } else if let Some(mode) = boot_mode(&text) {
-        (
-            Kind::NoSync,
-            format!(
-                "the board was reset and started its firmware (boot:{mode}), not the ROM loader: its boot pin did not follow"
-            ),
-        )
+        let cause = "nothing came back, not even text: no power, a cable without data, or another port";
+        (Kind::NoSync, cause.to_owned())
+    } else if contains(since, &question()[1..20]) {
+        let cause = "the line sends back what is sent: RX and TX are joined, or no board is behind the port";
+        (Kind::LineNoise, cause.to_owned())
+    } else if text.contains("waiting for download") && since.is_empty() {
+        let cause = "the ROM loader waits, and does not answer: the line to the board (its RX) is broken";
+        (Kind::NoSync, cause.to_owned())
+    } else if let Some(mode) = boot_mode(&text).filter(|_| !text.contains("waiting for download")) {
+        let cause = format!(
+            "the board was reset and started its firmware (boot:{mode}), not the ROM loader: its boot pin did not follow"
+        );
+        (Kind::NoSync, cause)
     } else {
-        (
-            Kind::LineNoise,
-            format!("{} bytes came, none of them an answer", heard.len()),
-        )
+        let cause = format!("{} bytes came in place of an answer", since.len());
+        (Kind::LineNoise, cause)
     };
     Failure::new(kind, board, cause).with_output(lines(heard))
 }
@@ -209,9 +200,15 @@ mod tests {
                 Kind::NoSync,
                 "boot:0xd",
             ),
+            (
+                b"waiting for download\r\n\n\n".to_vec(),
+                Kind::LineNoise,
+                "24 bytes came",
+            ),
             (b"tick\r\ntick\r\n".to_vec(), Kind::LineNoise, "12 bytes came"),
         ] {
-            let failure = diagnose("bench-1", &heard, 0);
+            let asked = if cause == "its RX" { heard.len() } else { 0 };
+            let failure = diagnose("bench-1", &heard, asked);
             assert_eq!(failure.kind, kind, "{failure}");
             assert!(failure.cause.contains(cause), "{failure}");
         }

@@ -1,0 +1,143 @@
+//! Credentials reach the target and nobody else; certificates are looked at on both sides.
+
+use crate::run::{File, command, finish, run};
+use crate::server::{self, answer, request_with_head};
+use crate::tls::Authority;
+use serde_json::json;
+use std::io::{BufReader, Write as _};
+
+const TOKEN: &str = "tok-0123456789";
+
+/// A server that lets nobody in without the token and the header, and tells the token to everybody else.
+fn guarded() -> String {
+    server::serve(|stream| {
+        let mut writer = stream.try_clone().unwrap();
+        let mut reader = BufReader::new(stream);
+        while let Some((head, message)) = request_with_head(&mut reader) {
+            let has = |line: &str| head.iter().any(|given| given.trim_end() == line);
+            let let_in = has(&format!("authorization: bearer {TOKEN}")) && has("x-tenant: blue");
+            let text = match message["method"].as_str() {
+                _ if !let_in => "HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n".to_owned(),
+                Some("tell") => {
+                    server::http(&json!({"jsonrpc": "2.0", "id": message["id"], "result": {"told": TOKEN}}))
+                }
+                _ => answer(&message),
+            };
+            let _ = writer.write_all(text.as_bytes());
+        }
+    })
+}
+
+#[test]
+fn the_token_of_the_environment_and_headers_go_with_every_request() {
+    let (url, file) = (guarded(), File::ping());
+    run(&["replay", &url, file.path()]).ended(1, "HTTP status 401");
+    let mut with_token = command(&["replay", &url, file.path(), "--header", "X-Tenant: blue"]);
+    finish(with_token.env("MCP_HIL_BEARER", TOKEN).spawn().unwrap()).ended(0, "1 passed, 0 failed");
+    run(&[
+        "replay",
+        &url,
+        file.path(),
+        "--header",
+        "X-Tenant: blue",
+        "--bearer",
+        TOKEN,
+    ])
+    .ended(0, "1 passed, 0 failed");
+}
+
+#[test]
+fn no_report_tells_a_secret() {
+    let url = guarded();
+    let file = File::new(&json!({
+        "title": "t", "about": "a", "revision": "2025-11-25",
+        "steps": [{"name": "tell", "send": {"message": {"jsonrpc": "2.0", "id": 1, "method": "tell"}},
+            "expect": {"message": {"jsonrpc": "2.0", "id": 1, "result": {"told": "nothing"}}}}],
+    }));
+    let (json, junit) = (file.beside("report"), file.beside("junit"));
+    let ran = run(&[
+        "replay",
+        &url,
+        file.path(),
+        "-v",
+        "--header",
+        "X-Tenant: blue",
+        "--bearer",
+        TOKEN,
+        "--json",
+        &json,
+        "--junit",
+        &junit,
+    ]);
+    ran.ended(1, "got \"$MCP_HIL_BEARER\"")
+        .ended(1, "-H \"Authorization: Bearer $MCP_HIL_BEARER\"");
+    for text in [
+        ran.stdout,
+        ran.stderr,
+        std::fs::read_to_string(json).unwrap(),
+        std::fs::read_to_string(junit).unwrap(),
+    ] {
+        assert!(!text.contains(TOKEN), "{text}");
+    }
+}
+
+#[test]
+fn a_server_is_believed_when_its_authority_is_named() {
+    let (authority, file) = (Authority::new(), File::ping());
+    let url = authority.serve(None);
+    run(&["replay", &url, file.path()]).ended(3, "UnknownIssuer; trust its CA with --ca FILE");
+    run(&["replay", &url, file.path(), "--ca", &authority.file("ca.pem")]).ended(0, "1 passed, 0 failed");
+    let other = Authority::new();
+    run(&["replay", &url, file.path(), "--ca", &other.file("ca.pem")])
+        .ended(3, "TLS: invalid peer certificate");
+}
+
+#[test]
+fn a_server_may_want_a_certificate_of_the_client() {
+    let (authority, clients, file) = (Authority::new(), Authority::new(), File::ping());
+    let url = authority.serve(Some(&clients));
+    let ca = authority.file("ca.pem");
+    run(&["replay", &url, file.path(), "--ca", &ca])
+        .ended(3, "give one with --client-cert FILE --client-key FILE");
+    let with = |authority: &Authority| {
+        let (certificate, key) = authority.client();
+        run(&[
+            "replay",
+            &url,
+            file.path(),
+            "--ca",
+            &ca,
+            "--client-cert",
+            &certificate,
+            "--client-key",
+            &key,
+        ])
+    };
+    with(&clients).ended(0, "1 passed, 0 failed");
+    with(&Authority::new()).ended(3, "it does not take the client certificate");
+}
+
+#[test]
+fn options_that_can_not_be_used_are_refused() {
+    let file = File::ping();
+    let url = "http://127.0.0.1:9/mcp";
+    let authority = Authority::new();
+    for (options, problem) in [
+        (["--ca", "/no/such.pem"], "/no/such.pem"),
+        (
+            ["--ca", &authority.file("ca.pem")],
+            "--ca and --client-cert are for https:// URLs",
+        ),
+        (["--header", "no colon"], "write it as 'Name: value'"),
+        (
+            ["--header", "Mcp-Method: x"],
+            "a transcript sets it with \"headers\"",
+        ),
+        (["--bearer", "two words"], "printable ASCII without spaces"),
+        (["--client-cert", "x.pem"], "--client-key"),
+    ] {
+        run(&[&["replay", url, file.path()], &options[..]].concat()).ended(2, problem);
+    }
+    run(&["replay", "stdio:cat", file.path(), "--header", "A: b"])
+        .ended(2, "--header, --ca and --client-cert are for targets over HTTP");
+}
