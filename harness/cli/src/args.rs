@@ -230,6 +230,9 @@ pub(crate) struct Virtual {
     /// Firmware of all boards, an ELF file; without it it is built from the checkout
     #[arg(long, value_name = "FILE")]
     pub firmware: Option<PathBuf>,
+    /// JSON file with the configuration of all boards: host name, bearer token
+    #[arg(long, value_name = "FILE", conflicts_with = "serial")]
+    pub config: Option<PathBuf>,
     /// What the boards' cables do to frames once all boards serve, as loss=10%,delay=20ms,duplicate=1%,reorder=5%
     #[arg(long, value_name = "WHAT", default_value = "", hide_default_value = true)]
     pub impair: mcp_hil_virtual_board::impairment::Impairment,

@@ -1,6 +1,7 @@
 //! `mcp-hil virtual`
 
 use crate::args::Virtual;
+use crate::bench::{self, args::ConfigurationFrom};
 use crate::exit::Exit;
 use crate::output::print;
 use crate::signals;
@@ -9,8 +10,10 @@ use mcp_hil_virtual_board::plan::format_mac;
 use mcp_hil_virtual_board::serial::board::Options as SerialOptions;
 use mcp_hil_virtual_board::serial::kind::Choice;
 use mcp_hil_virtual_board::{BoardOptions, Error, Options, SerialBoard, VirtualNetwork};
+use std::io::Write as _;
 use std::path::Path;
 use std::time::Duration;
+use tempfile::NamedTempFile;
 
 /// How often the boards are looked at while nothing else is to be done.
 const LOOK: Duration = Duration::from_millis(200);
@@ -26,24 +29,52 @@ pub async fn run(args: &Virtual) -> Exit {
         let exit = serial(args, folder).await;
         return exit.unwrap_or_else(|error| Exit::Infrastructure.because(&error.to_string()));
     }
+    let sector = match args.config.as_deref().map(sector).transpose() {
+        Ok(sector) => sector,
+        Err(exit) => return exit,
+    };
     let firmware = match virtual_firmware(args.firmware.as_deref()).await {
         Ok(firmware) => firmware,
         Err(OpenError::Usage(reason)) => return Exit::Usage.because(&reason),
         Err(OpenError::Infrastructure(reason)) => return Exit::Infrastructure.because(&reason),
     };
-    within(args, &firmware).unwrap_or_else(|error| Exit::Infrastructure.because(&error.to_string()))
+    within(args, &firmware, sector).unwrap_or_else(|error| Exit::Infrastructure.because(&error.to_string()))
 }
 
-fn within(args: &Virtual, firmware: &Path) -> Result<Exit, Error> {
+/// A file with the configuration sector of a JSON file, which nobody else may read.
+fn sector(file: &Path) -> Result<NamedTempFile, Exit> {
+    let from = ConfigurationFrom {
+        config: Some(file.to_owned()),
+    };
+    let configuration = bench::configuration(&from)?.unwrap_or_default();
+    if configuration.ipv4.is_some() {
+        return Err(Exit::Usage.because(&format!(
+            "--config {}: leave ipv4 out; virtual boards have the addresses of their network's plan",
+            file.display()
+        )));
+    }
+    let write = || {
+        let mut written = NamedTempFile::new()?;
+        written.write_all(&configuration.sector())?;
+        Ok(written)
+    };
+    write().map_err(|error: std::io::Error| {
+        Exit::Infrastructure.because(&format!("write the boards' configuration: {error}"))
+    })
+}
+
+fn within(args: &Virtual, firmware: &Path, sector: Option<NamedTempFile>) -> Result<Exit, Error> {
     let network = enter(args)?;
     let options = |number| BoardOptions {
         log: args
             .logs
             .as_ref()
             .map(|folder| folder.join(format!("board-{number}.log"))),
+        configuration: sector.as_ref().map(|file| file.path().to_owned()),
         ..BoardOptions::default()
     };
     let mut boards = VirtualBoards::start(network, firmware, BOOT_LIMIT, options)?;
+    drop(sector); // boards that serve have read it
     for Up { board, endpoint } in &boards.boards {
         let (number, outside) = (board.number(), boards.network.relay_url(board.number())?);
         print(false, &format!("board {number}  {outside}  inside {endpoint}\n"));

@@ -13,6 +13,9 @@ use serde_json::{Map, Value, json};
 /// A captured text shorter than this is not looked for inside others.
 const SHORT: usize = 4;
 
+/// Numbers that tell a moment, and may be the same in every play by chance.
+const MOMENTARY: [&str; 4] = ["runtime_ms", "elapsed_ms", "duration_ms", "timestamp"];
+
 /// What was done, for people.
 #[derive(Default)]
 pub struct Notes {
@@ -122,7 +125,8 @@ fn general(samples: &[&Value], name: Option<&str>, pointer: &str, scene: &mut Sc
         return text(&texts, name, pointer, scene);
     }
     let first = samples.first().copied().cloned().unwrap_or_default();
-    let volatile = name.is_some_and(|name| VARYING.contains(&name)) && first.is_number();
+    let volatile =
+        name.is_some_and(|name| VARYING.contains(&name) || MOMENTARY.contains(&name)) && first.is_number();
     if samples.iter().all(|sample| **sample == first) && !volatile {
         return first;
     }
@@ -198,10 +202,18 @@ fn text(texts: &[&str], name: Option<&str>, pointer: &str, scene: &mut Scene<'_>
             json!({"$json": inner})
         };
     }
-    if texts
+    let is_secret = texts
         .iter()
-        .any(|text| is_secret(name, text) || scene.access.is_told_by(text))
-    {
+        .any(|text| is_secret(name, text) || scene.access.is_told_by(text));
+    if !same {
+        let samples: Vec<Value> = texts.iter().map(|&text| text.into()).collect();
+        let used = scene.used(&samples.iter().collect::<Vec<_>>());
+        // what stands around a captured text may be the secret
+        if let Some(used) = used.or_else(|| scene.used_inside(texts).filter(|_| !is_secret)) {
+            return used;
+        }
+    }
+    if is_secret {
         scene
             .notes
             .redacted
@@ -214,13 +226,6 @@ fn text(texts: &[&str], name: Option<&str>, pointer: &str, scene: &mut Scene<'_>
     }
     if same {
         return literal(texts[0]);
-    }
-    let samples: Vec<Value> = texts.iter().map(|&text| text.into()).collect();
-    if let Some(used) = scene
-        .used(&samples.iter().collect::<Vec<_>>())
-        .or_else(|| scene.used_inside(texts))
-    {
-        return used;
     }
     scene.varies(pointer);
     match wording::regex(texts) {
@@ -347,6 +352,14 @@ mod tests {
     fn captured_values_are_named() {
         assert_eq!(matcher(json!("one!"), json!("two!")), json!({"$use": "c"}));
         assert_eq!(matcher(json!("<one!>"), json!("<two!>")), json!("<${c}>"));
+        assert_eq!(
+            matcher(json!({"job_id": "one!"}), json!({"job_id": "two!"})),
+            json!({"job_id": {"$use": "c"}})
+        );
+        assert_eq!(
+            matcher(json!({"runtime_ms": 1}), json!({"runtime_ms": 1})),
+            json!({"runtime_ms": {"$type": "integer"}})
+        );
         // the same in both plays: not by the capture
         assert_eq!(matcher(json!("one!"), json!("one!")), json!("one!"));
     }
