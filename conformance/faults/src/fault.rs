@@ -89,6 +89,9 @@ pub struct Fault {
     pub(crate) hooks: Hooks,
 }
 
+/// Answers bytes, if they are some that it answers.
+type RawHook = fn(&[u8]) -> Option<Reply>;
+
 /// What is done to an exchange. Each hook sees values; whether it changed any is found by comparing.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Hooks {
@@ -107,7 +110,7 @@ pub(crate) struct Hooks {
     /// Rewrites a line over stdio, without its end.
     pub(crate) line: Option<fn(&Ask, &str) -> String>,
     /// Answers bytes that are no request this proxy understands.
-    pub(crate) raw: Option<fn(&[u8]) -> Option<Reply>>,
+    pub(crate) raw: Option<RawHook>,
     /// Acts on exchanges of the other era too: what is broken is how the eras go together.
     pub(crate) any_era: bool,
     /// Over stdio: does not end with its input.
@@ -254,7 +257,7 @@ impl Fault {
         self
     }
 
-    pub(crate) const fn raw(mut self, hook: fn(&[u8]) -> Option<Reply>) -> Self {
+    pub(crate) const fn raw(mut self, hook: RawHook) -> Self {
         self.hooks.raw = Some(hook);
         self.transport = Transport::Http;
         self

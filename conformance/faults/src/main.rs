@@ -17,7 +17,7 @@ use tokio::process::Command;
     after_help = "Exit codes: 0 ended well, 2 bad arguments, 3 the server can't be reached or started"
 )]
 struct Args {
-    /// List faults and legal variants: name, transport, revisions, level, clause, what it does
+    /// List faults and legal variants: name, transport, revisions, level, clause, what it does, features the reference needs
     #[arg(long)]
     list: bool,
     /// The fault or legal variant to inject
@@ -85,6 +85,7 @@ fn list() -> ExitCode {
             &level,
             fault.clause,
             fault.about,
+            &fault.needs.join(","),
         ]
         .join("\t");
         if writeln!(out, "{line}").is_err() {

@@ -249,7 +249,7 @@ pub(crate) struct Virtual {
     #[arg(long, value_name = "FOLDER")]
     pub logs: Option<PathBuf>,
     /// Boards with a serial port and flash, which are kept in this folder as board-N/port, flash.bin and switch
-    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["firmware", "logs", "deadline_factor"])]
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["firmware", "config", "logs", "deadline_factor"])]
     pub serial: Option<PathBuf>,
     /// Have boards with a serial port go into download mode when a flashing tool calls
     #[arg(long, requires = "serial")]

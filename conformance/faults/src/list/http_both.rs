@@ -66,6 +66,18 @@ pub(super) const FAULTS: &[Fault] = &[
         }
     }),
     must(
+        "answer-cut",
+        BOTH,
+        "both/http/answer-length-in-bytes",
+        "hangs up before the end of answers with more than ASCII",
+    )
+    .case(30)
+    .reply(|_, reply| {
+        if !reply.body.is_ascii() {
+            reply.framing = Framing::Cut(reply.body.len() - 2);
+        }
+    }),
+    must(
         "no-allow",
         BOTH,
         "both/http/allow-with-405",

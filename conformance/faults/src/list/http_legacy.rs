@@ -166,7 +166,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "promises a byte more than it sends",
     )
     .reply(|ask, reply| {
-        if ask.is("tools/list") {
+        if ask.is("ping") {
             reply.framing = Framing::SizedAs(reply.body.len() + 1);
             reply.headers.set("connection", "close");
         }
@@ -175,11 +175,11 @@ pub(super) const FAULTS: &[Fault] = &[
         "body-cut",
         LEGACY,
         "2025-11-25/http/json-single-object",
-        "hangs up in the middle of a list",
+        "hangs up in the middle of an answer to ping",
     )
     .case(30)
     .reply(|ask, reply| {
-        if ask.is("tools/list") {
+        if ask.is("ping") {
             reply.framing = Framing::Cut(reply.body.len() / 2);
         }
     }),
@@ -346,7 +346,17 @@ pub(super) const FAULTS: &[Fault] = &[
         "2025-11-25/session/id-visible-ascii",
         "gives session ids with a space",
     )
+    .http()
     .needs(SESSIONS)
+    .ask(|ask| {
+        let given = ask
+            .headers
+            .get("mcp-session-id")
+            .and_then(|id| id.strip_prefix("session "));
+        if let Some(id) = given.map(str::to_owned) {
+            ask.headers.set("mcp-session-id", id);
+        }
+    })
     .reply(|_, reply| {
         if let Some(id) = reply
             .headers

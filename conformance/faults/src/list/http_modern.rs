@@ -406,6 +406,15 @@ pub(super) const FAULTS: &[Fault] = &[
         if ask.is("tools/call") && name.is_some_and(|(_, value)| odd(value)) {
             ask.headers.set("mcp-name", ask.tool());
         }
+    })
+    .raw(|bytes| {
+        let text = String::from_utf8_lossy(bytes);
+        let message: Value = serde_json::from_str(text.split_once("\r\n\r\n")?.1).ok()?;
+        let content = json!([{ "type": "text", "text": "" }]);
+        let result = json!({ "content": content, "resultType": "complete" });
+        text.to_ascii_lowercase()
+            .contains("\r\nmcp-name:")
+            .then(|| Reply::result(&message["id"], result))
     }),
     must(
         "header-twice-accepted",
@@ -512,18 +521,6 @@ pub(super) const FAULTS: &[Fault] = &[
     .answer(|ask| {
         (ask.is("tasks/get") && ask.headers.get("mcp-name").is_some())
             .then(|| Reply::error(400, &ask.id(), -32020, "Mcp-Name is not for this method"))
-    }),
-    must(
-        "modern-body-cut",
-        MODERN,
-        "2026-07-28/http/response-content-type",
-        "hangs up in the middle of a list",
-    )
-    .case(30)
-    .reply(|ask, reply| {
-        if ask.is("tools/list") {
-            reply.framing = Framing::Cut(reply.body.len() / 2);
-        }
     }),
     must(
         "modern-accept-by-letter",

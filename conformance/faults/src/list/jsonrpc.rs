@@ -926,7 +926,7 @@ pub(super) const FAULTS: &[Fault] = &[
     .http()
     .say(|ask, message| {
         if let Some(result) = call(ask, message) {
-            let earlier = ask.memory.set(&ask.tool(), result.clone());
+            let earlier = ask.memory.set("last", result.clone());
             if let Some(earlier) = earlier.filter(|_| ask.earlier > 0) {
                 *result = earlier;
             }

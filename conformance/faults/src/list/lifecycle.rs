@@ -1,6 +1,6 @@
 //! How a conversation begins in both eras, and how one endpoint speaks both.
 
-use super::{key, recode, remove, result, result_of, served, tools};
+use super::{key, recode, remove, result, result_of, served};
 use crate::ask::Ask;
 use crate::fault::{Fault, LEGACY, MODERN, must, should, should_not};
 use crate::reply::{Framing, Reply};
@@ -80,21 +80,12 @@ pub(super) const FAULTS: &[Fault] = &[
             let request = json!({ "jsonrpc": "2.0", "id": "s1", "method": "roots/list" });
             if early { vec![message, request] } else { vec![message] }
         }),
-    must("newer-shape-in-older-version", LEGACY, "2025-11-25/lifecycle/respect-negotiated-version", "answers 2025-06-18 with what only later revisions have")
-        .say(|ask, message| {
-            let older = ask.headers.get("mcp-protocol-version") == Some("2025-06-18")
-                || ask.memory.get("version") == Some(json!("2025-06-18"));
-            if ask.is("initialize") {
-                ask.memory.set("version", ask.params()["protocolVersion"].clone());
-            } else if older {
-                tools(ask, message, |tool| {
-                    tool["execution"] = json!({ "taskSupport": "optional" });
-                    tool["icons"] = json!([{ "src": "data:image/png;base64,AA==" }]);
-                });
-                if let Some(result) = result_of(ask, message, "tools/call") {
-                    result["structuredContent"] = json!([1]);
-                }
-            }
+    must("older-version-refused", LEGACY, "2025-11-25/lifecycle/respect-negotiated-version", "agrees on 2025-06-18 and refuses requests in it")
+        .http()
+        .answer(|ask| {
+            let older = ask.headers.get("mcp-protocol-version") == Some("2025-06-18");
+            (older && ask.is_request() && !ask.is("initialize"))
+                .then(|| Reply::error(400, &ask.id(), -32600, "MCP-Protocol-Version must be 2025-11-25"))
         }),
     must("unadvertised-served", LEGACY, "2025-11-25/lifecycle/unadvertised-feature-method-not-found", "lists prompts and resources it does not advertise")
         .answer(|ask| {

@@ -331,6 +331,21 @@ pub(super) const FAULTS: &[Fault] = &[
             ask.memory.set("state", result["requestState"].clone());
         });
     }),
+    must(
+        "bad-arguments-false",
+        BOTH,
+        "both/tools/validate-inputs",
+        "answers bad arguments with the text false",
+    )
+    .case(18)
+    .say(|ask, message| {
+        if let Some(result) =
+            result(message).filter(|result| ask.is("tools/call") && result["isError"] == true)
+        {
+            super::remove(result, "isError");
+            result["content"][0]["text"] = json!("false");
+        }
+    }),
 ];
 
 fn origin_400(ask: &Ask, reply: &mut Reply) {

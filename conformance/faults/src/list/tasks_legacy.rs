@@ -74,15 +74,17 @@ pub(super) const FAULTS: &[Fault] = &[
     must("poll-interval-text", LEGACY, "2025-11-25/tasks/fields", "gives pollInterval as a text").needs(TASKS).say(|ask, message| {
         each(ask, message, |task| task["pollInterval"] = json!("1s"));
     }),
-    must("task-id-number", LEGACY, "2025-11-25/tasks/id-string-unique", "gives task ids as numbers").needs(TASKS).say(|ask, message| {
-        each(ask, message, |task| task["taskId"] = json!(7));
-    }),
-    must("task-id-same", LEGACY, "2025-11-25/tasks/id-string-unique", "gives all tasks one id").needs(TASKS).say(|ask, message| {
-        each(ask, message, |task| task["taskId"] = json!("5f0c1b6e-task"));
-    }),
-    must("task-begins-completed", LEGACY, "2025-11-25/tasks/begins-working", "begins tasks as submitted").needs(TASKS).say(|ask, message| {
+    must("task-id-number", LEGACY, "2025-11-25/tasks/id-string-unique", "gives task ids as numbers")
+        .needs(TASKS)
+        .ask(|ask| only_task(ask, &json!(7)))
+        .say(|ask, message| each(ask, message, |task| one_task(ask, task, json!(7)))),
+    must("task-id-same", LEGACY, "2025-11-25/tasks/id-string-unique", "gives all tasks one id")
+        .needs(TASKS)
+        .ask(|ask| only_task(ask, &json!("5f0c1b6e-task")))
+        .say(|ask, message| each(ask, message, |task| one_task(ask, task, json!("5f0c1b6e-task")))),
+    must("task-begins-completed", LEGACY, "2025-11-25/tasks/begins-working", "begins tasks as completed").needs(TASKS).say(|ask, message| {
         if let Some(result) = created(ask, message) {
-            result["task"]["status"] = json!("submitted");
+            result["task"]["status"] = json!("completed");
         }
     }),
     must("completed-works-again", LEGACY, "2025-11-25/tasks/transitions", "lets completed tasks work again").needs(TASKS).case(33).say(
@@ -263,6 +265,20 @@ fn augmented(ask: &Ask) -> bool {
 
 fn created<'m>(ask: &Ask, message: &'m mut Value) -> Option<&'m mut Value> {
     result_of(ask, message, "tools/call").filter(|result| result["task"].is_object())
+}
+
+/// Gives a task this id, and remembers the real one.
+fn one_task(ask: &Ask, task: &mut Value, id: Value) {
+    ask.memory.set("task", task["taskId"].clone());
+    task["taskId"] = id;
+}
+
+/// Puts the newest task in the place of this id.
+fn only_task(ask: &mut Ask, id: &Value) {
+    let newest = ask.memory.get("task").filter(|_| ask.params()["taskId"] == *id);
+    if let Some(real) = newest {
+        ask.edit(|message| message["params"]["taskId"] = real);
+    }
 }
 
 /// Each task in an answer.

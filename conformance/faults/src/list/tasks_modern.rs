@@ -24,7 +24,7 @@ pub(super) const FAULTS: &[Fault] = &[
                 declare_tasks(ask);
             }
         }),
-    must_not("list-is-task", MODERN, "2026-07-28/tasks/only-tools-call", "answers tools/list with a task").answer(|ask| {
+    must_not("list-is-task", MODERN, "2026-07-28/tasks/only-tools-call", "answers tools/list with a task").needs(TASKS).answer(|ask| {
         let at = "2027-01-01T00:00:00Z";
         let task = json!({
             "resultType": "task", "taskId": "7d1c", "status": "working", "createdAt": at, "lastUpdatedAt": at, "ttlMs": null,
@@ -192,7 +192,7 @@ pub(super) const FAULTS: &[Fault] = &[
     must("task-result-kept", MODERN, "2026-07-28/tasks/removed-methods", "still serves tasks/result and tasks/list").answer(|ask| {
         (ask.is("tasks/result") || ask.is("tasks/list")).then(|| super::served(ask))
     }),
-    must("modern-task-param-matters", MODERN, "2026-07-28/tasks/legacy-task-param-ignored", "refuses params.task").answer(|ask| {
+    must("modern-task-param-matters", MODERN, "2026-07-28/tasks/legacy-task-param-ignored", "refuses params.task").needs(TASKS).answer(|ask| {
         (ask.is("tools/call") && !ask.params()["task"].is_null()).then(|| Reply::error(200, &ask.id(), -32602, "unexpected params.task"))
     }),
     must_not("legacy-tasks-advertised", MODERN, "2026-07-28/tasks/legacy-capability-not-advertised", "advertises the tasks of 2025-11-25").say(

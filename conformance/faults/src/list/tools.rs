@@ -307,21 +307,6 @@ pub(super) const FAULTS: &[Fault] = &[
             message["error"] = json!({ "code": -32603, "message": why });
         }
     }),
-    should(
-        "bad-arguments-false",
-        BOTH,
-        "both/tools/input-error-is-execution-error",
-        "answers bad arguments with the text false",
-    )
-    .case(18)
-    .say(|ask, message| {
-        if let Some(result) =
-            result(message).filter(|result| ask.is("tools/call") && result["isError"] == true)
-        {
-            remove(result, "isError");
-            result["content"][0]["text"] = json!("false");
-        }
-    }),
     must(
         "list-changed-unannounced",
         LEGACY,

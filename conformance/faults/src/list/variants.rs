@@ -206,8 +206,7 @@ pub(super) const VARIANTS: &[Fault] = &[
         "answers bad arguments with -32602",
     )
     .say(|ask, message| {
-        if let Some(result) = result_of(ask, message, "tools/call").filter(|result| result["isError"] == true)
-        {
+        if let Some(result) = result_of(ask, message, "tools/call").filter(|result| bad_arguments(result)) {
             let why = result["content"][0]["text"].clone();
             remove(message, "result");
             message["error"] = json!({ "code": -32602, "message": why });
@@ -272,6 +271,12 @@ fn as_stream(ask: &Ask, reply: &mut Reply) {
         reply.headers.set("x-accel-buffering", "no");
         reply.framing = Framing::Chunked(4096);
     }
+}
+
+/// Whether a call was refused for its arguments, as our servers word it.
+fn bad_arguments(result: &Value) -> bool {
+    let text = result["content"][0]["text"].as_str().unwrap_or_default();
+    result["isError"] == true && text.starts_with("invalid arguments")
 }
 
 /// Undoes the names of `odd-tool-names` in what the client asks.

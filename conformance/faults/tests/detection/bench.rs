@@ -8,7 +8,7 @@ use mcp_hil_faults::{Fault, Proxy, Transport};
 use mcp_hil_harness::report::style::Style;
 use mcp_hil_harness::revision::Revision;
 use mcp_hil_harness::target::{Command, Endpoint, Target};
-use mcp_hil_reference::{Options as ServerOptions, Server, serve_http, serve_stdio};
+use mcp_hil_reference::{Features, Options as ServerOptions, Server, serve_http, serve_stdio};
 use std::process::ExitCode;
 use std::sync::Arc;
 use tokio::net::TcpListener;
@@ -62,14 +62,27 @@ fn runtime() -> Result<Runtime, Failed> {
         .map_err(Failed::from)
 }
 
-fn server() -> Arc<Server> {
-    Arc::new(Server::new(ServerOptions::default()))
+/// The good server with these features.
+fn server(features: Features) -> Arc<Server> {
+    Arc::new(Server::new(ServerOptions {
+        features,
+        ..ServerOptions::default()
+    }))
 }
 
-/// Serves on standard input and output until they end.
-pub fn serve() -> ExitCode {
-    let served = runtime()
-        .map(|runtime| runtime.block_on(serve_stdio(tokio::io::stdin(), tokio::io::stdout(), &server())));
+/// What the good server must have for a fault to have something to act on.
+fn needed(fault: &Fault) -> Features {
+    let needed = fault.needs.iter().map(|name| name.parse::<Features>().unwrap());
+    needed.collect()
+}
+
+/// Serves on standard input and output until they end, with the features of these names.
+pub fn serve(features: impl Iterator<Item = String>) -> ExitCode {
+    let features = features.map(|name| name.parse::<Features>().unwrap()).collect();
+    let served = runtime().map(|runtime| {
+        let server = server(features);
+        runtime.block_on(serve_stdio(tokio::io::stdin(), tokio::io::stdout(), &server))
+    });
     if matches!(served, Ok(Ok(()))) {
         ExitCode::SUCCESS
     } else {
@@ -81,6 +94,9 @@ fn options(revision: Revision, only: Vec<String>) -> Options {
     Options {
         revisions: vec![revision],
         only,
+        allow_tools: ["slow_count", "long_count", "ask_name"]
+            .map(str::to_owned)
+            .to_vec(),
         deadline_factor: FACTOR,
         ..Options::default()
     }
@@ -92,10 +108,11 @@ pub fn grade(broken: Broken, revision: Revision, only: Vec<String>) -> Result<Gr
     runtime()?.block_on(async {
         if broken.transport == Transport::Stdio {
             let this = std::env::current_exe()?;
-            let arguments = ["--fault", broken.fault.name, "--", &this.to_string_lossy(), SERVE];
+            let this = this.to_string_lossy();
+            let own = ["--fault", broken.fault.name, "--", &this, SERVE];
             let target = Target::Stdio(Command {
                 program: env!("CARGO_BIN_EXE_mcp-hil-faults").to_owned(),
-                arguments: arguments.map(str::to_owned).to_vec(),
+                arguments: own.iter().chain(broken.fault.needs).map(ToString::to_string).collect(),
             });
             let report = run("broken", &target, &options, |_| {}).await.map_err(Failed::from)?;
             return Ok(Graded { report, changed: 1 });
@@ -106,21 +123,21 @@ pub fn grade(broken: Broken, revision: Revision, only: Vec<String>) -> Result<Gr
         let target = Target::Http(Endpoint::parse(&format!("http://{}/mcp", proxy.address()))?);
         let report = tokio::select! {
             report = run("broken", &target, &options, |_| {}) => report.map_err(Failed::from)?,
-            served = serve_http(listener, server(), std::future::pending()) => return Err(Failed::from(format!("the server ended: {served:?}"))),
+            served = serve_http(listener, server(needed(broken.fault)), std::future::pending()) => return Err(Failed::from(format!("the server ended: {served:?}"))),
         };
         Ok(Graded { report, changed: proxy.changed() })
     })
 }
 
-/// Grades the good server.
-pub fn grade_good(revision: Revision) -> Result<Graded, Failed> {
+/// Grades the good server with these features.
+pub fn grade_good(revision: Revision, features: Features) -> Result<Graded, Failed> {
     runtime()?.block_on(async {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let target = Target::Http(Endpoint::parse(&format!("http://{}/mcp", listener.local_addr()?))?);
         let options = options(revision, Vec::new());
         let report = tokio::select! {
             report = run("good", &target, &options, |_| {}) => report.map_err(Failed::from)?,
-            served = serve_http(listener, server(), std::future::pending()) => return Err(Failed::from(format!("the server ended: {served:?}"))),
+            served = serve_http(listener, server(features), std::future::pending()) => return Err(Failed::from(format!("the server ended: {served:?}"))),
         };
         Ok(Graded { report, changed: 1 })
     })

@@ -13,6 +13,7 @@ use mcp_hil_conformance::run::GRADED;
 use mcp_hil_conformance::verdict::Verdict;
 use mcp_hil_faults::{Fault, Transport, faults, variants};
 use mcp_hil_harness::revision::Revision;
+use mcp_hil_reference::Features;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex};
 use table::{Row, Seen};
@@ -22,7 +23,7 @@ const UNSEEN: &str = include_str!("unseen.txt");
 
 fn main() -> ExitCode {
     if std::env::args().nth(1).as_deref() == Some(bench::SERVE) {
-        return bench::serve();
+        return bench::serve(std::env::args().skip(2));
     }
     let arguments = Arguments::from_args();
     let rows = Arc::new(Mutex::new(Vec::new()));
@@ -43,9 +44,10 @@ fn main() -> ExitCode {
         }
     }
     for revision in GRADED {
-        trials.push(Trial::test(format!("{revision}::http::good"), move || {
-            is_good(revision)
-        }));
+        for (name, features) in [("plain", Features::default()), ("all-features", Features::all())] {
+            let name = format!("{revision}::http::good::{name}");
+            trials.push(Trial::test(name, move || is_good(revision, features)));
+        }
     }
     assert!(trials.len() > 150, "there are no faults to be seen");
     let conclusion = libtest_mimic::run(&arguments, trials);
@@ -143,9 +145,9 @@ fn is_legal(variant: &'static Fault, revision: Revision, transport: Transport) -
     no_alarm(&graded)
 }
 
-/// The good server with all its features, before any fault.
-fn is_good(revision: Revision) -> Result<(), Failed> {
-    no_alarm(&bench::grade_good(revision)?)
+/// The good server, before any fault.
+fn is_good(revision: Revision, features: Features) -> Result<(), Failed> {
+    no_alarm(&bench::grade_good(revision, features)?)
 }
 
 fn no_alarm(graded: &Graded) -> Result<(), Failed> {

@@ -55,7 +55,10 @@ pub const CHECKS: &[Check] = &[
 async fn calls(lab: &mut Lab, wanted: fn(&Tool) -> bool) -> Result<Vec<(Tool, Exchange)>, Stop> {
     let seed = lab.shared.seed;
     let mut done = Vec::new();
-    for tool in lab.callable()?.into_iter().filter(wanted) {
+    // in the legacy era a tool may ask to be called as a task only
+    let as_task = |tool: &Tool| tool.listed.pointer("/execution/taskSupport") == Some(&json!("required"));
+    let callable = lab.callable()?.into_iter();
+    for tool in callable.filter(|tool| wanted(tool) && !as_task(tool)) {
         // without a schema there is still the call without arguments
         let arguments = match tool.input_schema() {
             Value::Object(_) => arguments::valid(tool.input_schema(), seed, false),
