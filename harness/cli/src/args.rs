@@ -105,17 +105,39 @@ pub(crate) struct Replay {
 #[derive(Debug, Parser)]
 #[command(after_help = exit::TABLE)]
 pub(crate) struct Run {
-    /// The firmware, an ELF file for QEMU's riscv32 virt machine
+    /// The firmware, an ELF file. One for QEMU's riscv32 virt machine runs on virtual boards if no board is named
     #[arg(value_name = "ELF")]
     pub firmware: PathBuf,
     /// Transcripts, or folders of them; without any, those that are built in
     pub files: Vec<PathBuf>,
-    /// How many boards, side by side
-    #[arg(long, value_name = "N", default_value = "1", value_parser = boards)]
-    pub boards: usize,
+    /// A board of the inventory, or a port; may be repeated. Without it, the only board that is plugged in
+    #[arg(long, value_name = "NAME")]
+    pub board: Vec<String>,
+    /// The first free board that fits, as chip=esp32c3; may be repeated
+    #[arg(long, value_name = "chip=CHIP")]
+    pub any: Vec<String>,
+    /// The inventory [default: boards.toml here or above, else that of the user]
+    #[arg(long, value_name = "FILE", env = "MCP_HIL_BOARDS")]
+    pub inventory: Option<PathBuf>,
+    /// If a board is leased, wait for it so long, as 30s, 5m or 1h
+    #[arg(long, value_name = "DURATION", default_value = "0s", hide_default_value = true, value_parser = bench::duration)]
+    pub wait: std::time::Duration,
+    /// How many virtual boards, side by side [default: 1]
+    #[arg(long, value_name = "N", value_parser = boards, conflicts_with_all = ["board", "any"])]
+    pub boards: Option<usize>,
+    /// Give virtual boards a serial port and flash, and bring the firmware there through them
+    #[arg(long, conflicts_with_all = ["board", "any"])]
+    pub flash: bool,
+    /// What virtual boards do wrong, as hung or port-lost@blocks=8; implies --flash
+    #[arg(long, value_name = "NAME[@MOMENT]", conflicts_with_all = ["board", "any"])]
+    pub fault: Option<Planned>,
+    #[command(flatten)]
+    pub flashing: bench::Flashing,
     /// Write console, exchanges and verdicts to a folder per board in this folder, and all frames
     #[arg(long, value_name = "FOLDER")]
     pub logs: Option<PathBuf>,
+    #[command(flatten)]
+    pub access: Access,
     #[command(flatten)]
     pub playing: Playing,
 }

@@ -41,7 +41,7 @@ impl Subject {
 }
 
 /// `serverInfo.name` of servers that keep our contract (`fixtures/contract/README.md`).
-const CONTRACT_NAME: &str = "mcp-hil-device";
+pub const CONTRACT_NAME: &str = "mcp-hil-device";
 /// The contract that they keep.
 pub const CONTRACT: &str = "mcp-hil/1";
 

@@ -67,6 +67,22 @@ pub(crate) struct Flash {
     #[command(flatten)]
     pub choice: Choice,
     #[command(flatten)]
+    pub flashing: Flashing,
+    /// Reset the board and be done, without watching whether it comes up
+    #[arg(long)]
+    pub no_watch: bool,
+    /// A board that serves must do so by then
+    #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = duration)]
+    pub boot_deadline: Duration,
+    /// Write the console to the end of this file [default: a file of the board's, in the user's state folder]
+    #[arg(long, value_name = "FILE")]
+    pub log: Option<PathBuf>,
+}
+
+/// What is written besides the image, and how.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Flashing {
+    #[command(flatten)]
     pub configuration: ConfigurationFrom,
     /// Partition table, as CSV or binary, in place of the built-in one
     #[arg(long, value_name = "FILE")]
@@ -79,15 +95,6 @@ pub(crate) struct Flash {
     /// Write also what is in flash already
     #[arg(long)]
     pub force: bool,
-    /// Reset the board and be done, without watching whether it comes up
-    #[arg(long)]
-    pub no_watch: bool,
-    /// A board that serves must do so by then
-    #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = duration)]
-    pub boot_deadline: Duration,
-    /// Write the console to the end of this file [default: a file of the board's, in the user's state folder]
-    #[arg(long, value_name = "FILE")]
-    pub log: Option<PathBuf>,
 }
 
 /// The serial line while flash is read and written.
@@ -96,7 +103,7 @@ pub(crate) struct Line {
     /// Baud rate [default: the fastest that holds]
     #[arg(long, value_name = "RATE", value_parser = clap::value_parser!(u32).range(9600..=4_000_000))]
     pub baud: Option<u32>,
-    /// Give up by then
+    /// Give up reading or writing flash by then
     #[arg(long, value_name = "DURATION", default_value = "180s", value_parser = duration)]
     pub deadline: Duration,
 }
@@ -187,7 +194,7 @@ pub(crate) fn board_and_last(words: &[String]) -> (Option<&str>, &str) {
     }
 }
 
-fn duration(text: &str) -> Result<Duration, String> {
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     let wrong = || "give a duration, as 500ms, 30s, 5m or 1h".to_owned();
     let at = text
         .find(|c: char| !c.is_ascii_digit() && c != '.')

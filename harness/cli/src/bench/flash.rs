@@ -99,15 +99,15 @@ async fn write(args: Flash) -> Result<Exit, Exit> {
     let bytes = std::fs::read(&file).map_err(|error| unusable(error.to_string()))?;
     let build = image::build_id(&bytes);
     image::Image::read(bytes).map_err(|error| unusable(error.to_string()))?;
-    let sector = configuration(&args.configuration)?.map(|configuration| Secret(configuration.sector()));
+    let sector = configuration(&args.flashing.configuration)?.map(|configuration| Secret(configuration.sector()));
     let held = acquire(&args.choice, named, "flash").await?;
     let task = Task::Write {
         image: file.clone(),
-        table: args.partitions.as_deref().map(absolute),
-        bootloader: args.bootloader.as_deref().map(absolute),
+        table: args.flashing.partitions.as_deref().map(absolute),
+        bootloader: args.flashing.bootloader.as_deref().map(absolute),
         sector,
     };
-    let done = job(&held.board, task, &args.line, args.force).await?;
+    let done = job(&held.board, task, &args.flashing.line, args.flashing.force).await?;
     output::print(false, &parts(&held.board, &done));
     let limits = Limits {
         serving: args.boot_deadline,

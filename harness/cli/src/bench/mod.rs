@@ -25,7 +25,7 @@ pub(crate) struct Held {
     /// The board.
     pub board: Entry,
     /// Until this is dropped.
-    pub _lease: Lease,
+    pub lease: Lease,
 }
 
 /// Finds the board that is meant and takes its lease, waiting as long as was asked.
@@ -47,7 +47,7 @@ pub(crate) async fn acquire(choice: &Choice, named: Option<&str>, command: &str)
     let leases = Leases::of_this_machine();
     let taken = blocking(move || choose::lease(&leases, &candidates, &holder, wait, waiting)).await?;
     let (board, lease) = taken.map_err(|failure| failed(&failure))?;
-    Ok(Held { board, _lease: lease })
+    Ok(Held { board, lease })
 }
 
 /// The inventory that is meant; none if there is none.

@@ -1,55 +1,82 @@
 //! `mcp-hil run`: a firmware file onto boards, and the transcripts on them.
 
+pub(crate) mod ports;
 pub(crate) mod virtual_;
 
 use crate::args::Run;
 use crate::exit::Exit;
 use crate::playing::Chosen;
+use mcp_hil_harness::access::Access;
 use mcp_hil_harness::report::{self, Verdict, files};
-use mcp_hil_harness::run::{Event, Firmware, Machine, Options, line, run as run_on};
+use mcp_hil_harness::run::{Dut, Event, Firmware, Machine, Options, line, run as run_on};
 use virtual_::VirtualBench;
 
 /// Must be called before the first thread is started.
 pub async fn run(args: Run) -> Exit {
-    let firmware = match Firmware::read(&args.firmware) {
-        Ok(firmware) if firmware.machine == Machine::Virt => firmware,
-        Ok(firmware) => {
-            return Exit::Usage.because(&format!(
-                "{} does not start at an address of QEMU's virt machine (from 0x80000000); only such a firmware can be run without a board",
-                firmware.file.display()
-            ));
-        }
-        Err(error) => return Exit::Usage.because(&error.to_string()),
-    };
-    let chosen = match Chosen::new(&args.playing, &args.files) {
-        Ok(chosen) => chosen,
-        Err(exit) => return exit,
-    };
-    let bench = match VirtualBench::enter(args.boards, args.logs.as_deref()) {
-        Ok(bench) => bench,
-        Err(reason) => return Exit::Infrastructure.because(&reason),
-    };
+    play(args).await.unwrap_or_else(|exit| exit)
+}
+
+async fn play(args: Run) -> Result<Exit, Exit> {
+    let usage = |reason: &str| Exit::Usage.because(reason);
+    let firmware = Firmware::read(&args.firmware).map_err(|error| usage(&error.to_string()))?;
+    let access = Access::new(&args.access.options()).map_err(|error| usage(&error.to_string()))?;
+    let chosen = Chosen::new(&args.playing, &args.files)?;
     let options = Options {
-        contract: args.playing.contract,
+        build: firmware.build_id.clone(),
+        contract: args.playing.contract.clone(),
         deadline_factor: args.playing.deadline_factor,
+        access,
         ..Options::default()
     };
+    let on_virtual = args.board.is_empty() && args.any.is_empty() && firmware.machine == Machine::Virt;
+    if !on_virtual {
+        if args.boards.is_some() || args.flash || args.fault.is_some() {
+            return Err(usage(&format!(
+                "--boards, --flash and --fault are for virtual boards, which take firmware for QEMU's virt machine (from 0x80000000); {} is for a board",
+                firmware.file.display()
+            )));
+        }
+        let mut boards = ports::acquire(&args, firmware, &chosen).await?;
+        return on_boards(&args, &mut boards, chosen, &options).await;
+    }
+    let infrastructure = |reason: String| Exit::Infrastructure.because(&reason);
+    let bench = VirtualBench::enter(args.boards.unwrap_or(1), args.logs.as_deref()).map_err(infrastructure)?;
+    let exit = if args.flash || args.fault.is_some() {
+        let flashing = ports::flashing(&args.flashing, firmware)?;
+        let (plugged, mut boards) = bench
+            .plugged(&flashing, args.fault.as_ref())
+            .map_err(infrastructure)?;
+        let exit = on_boards(&args, &mut boards, chosen, &options).await;
+        drop((boards, plugged));
+        exit
+    } else {
+        on_boards(&args, &mut bench.boards(&firmware), chosen, &options).await
+    };
+    match bench.capture_error() {
+        Some(error) => Err(infrastructure(error)),
+        None => exit,
+    }
+}
+
+async fn on_boards<D: Dut>(
+    args: &Run,
+    boards: &mut [D],
+    chosen: Chosen,
+    options: &Options,
+) -> Result<Exit, Exit> {
     let told = |event: Event<'_>| match event {
         Event::Stage(board, stage) => chosen.print(&line(board, stage)),
         // most firmware is not ours, and most of what is built in is about ours
         Event::Played(played) if matches!(played.verdict, Verdict::Skip(_)) => {}
         Event::Played(played) => chosen.tell(played),
     };
-    let mut boards = bench.boards();
-    let report = run_on(&mut boards, &firmware, &chosen.transcripts, &options, told).await;
+    let target = args.firmware.display().to_string();
+    let report = run_on(&target, boards, &chosen.transcripts, options, told).await;
     chosen.print(&report::skipped(&report));
-    let written = args.logs.as_deref().map(|folder| files::write(folder, &report));
-    drop(boards);
-    if let Some(Err(error)) = written {
-        return Exit::Infrastructure.because(&format!("the logs could not be written: {error}"));
+    if let Some(folder) = &args.logs {
+        files::write(folder, &report).map_err(|error| {
+            Exit::Infrastructure.because(&format!("the logs could not be written: {error}"))
+        })?;
     }
-    if let Some(error) = bench.capture_error() {
-        return Exit::Infrastructure.because(&error);
-    }
-    chosen.finish(&report)
+    Ok(chosen.finish(&report))
 }

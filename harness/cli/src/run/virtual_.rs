@@ -1,11 +1,19 @@
 //! Boards in QEMU, for a run.
 
 use crate::targets::{Open, OpenError, Prepared};
-use mcp_hil_harness::run::{Clues, Dut, Firmware, Options as RunOptions, Stages, Started, Trouble, bring_up};
+use mcp_hil_harness::bench::failure::{Failure, Kind};
+use mcp_hil_harness::bench::inventory::{BoardKind, Entry};
+use mcp_hil_harness::bench::power::PowerBy;
+use mcp_hil_harness::run::{
+    Clues, Dut, Firmware, Flashing, Options as RunOptions, Port, Stages, Started, bring_up,
+};
 use mcp_hil_virtual_board::plan::format_mac;
-use mcp_hil_virtual_board::{Board, BoardOptions, Options, VirtualNetwork};
+use mcp_hil_virtual_board::serial::board::Options as SerialOptions;
+use mcp_hil_virtual_board::serial::fault::Planned;
+use mcp_hil_virtual_board::{Board, BoardOptions, Options, SerialBoard, VirtualNetwork};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use tempfile::TempDir;
 
 /// The network that this process is inside of, with places for boards.
 pub struct VirtualBench {
@@ -20,6 +28,13 @@ pub struct Place {
     bench: Arc<VirtualBench>,
     number: usize,
     name: String,
+    firmware: PathBuf,
+}
+
+/// Boards with a serial port that are plugged in until this is dropped.
+pub struct Plugged {
+    _boards: Vec<SerialBoard>,
+    _folder: TempDir,
 }
 
 impl VirtualBench {
@@ -47,14 +62,44 @@ impl VirtualBench {
     }
 
     /// A board for each place, none started.
-    pub fn boards(self: &Arc<Self>) -> Vec<Place> {
+    pub fn boards(self: &Arc<Self>, firmware: &Firmware) -> Vec<Place> {
         let place = |number| Place {
             board: None,
             bench: Arc::clone(self),
             number,
             name: name(number),
+            firmware: firmware.file.clone(),
         };
         (0..self.network.size()).map(place).collect()
+    }
+
+    /// Boards with a serial port in all places, new from the factory, that do `fault` wrong.
+    ///
+    /// # Errors
+    /// Why there are none.
+    pub fn plugged(
+        &self,
+        flashing: &Arc<Flashing>,
+        fault: Option<&Planned>,
+    ) -> Result<(Plugged, Vec<Port>), String> {
+        let folder = tempfile::tempdir().map_err(|error| format!("the boards have no folder: {error}"))?;
+        let (mut boards, mut ports) = (Vec::new(), Vec::new());
+        for number in 0..self.network.size() {
+            let mut options = SerialOptions::new(folder.path().join(name(number)));
+            options.fault = fault.cloned();
+            let board = self
+                .network
+                .start_serial_board(number, &options)
+                .map_err(|error| error.to_string())?;
+            let log = super::ports::log(self.logs.as_deref(), &name(number));
+            ports.push(Port::new(entry(&name(number), &board), None, Some(Arc::clone(flashing))).with_log(log));
+            boards.push(board);
+        }
+        let plugged = Plugged {
+            _boards: boards,
+            _folder: folder,
+        };
+        Ok((plugged, ports))
     }
 
     /// Why not all frames could be captured.
@@ -67,12 +112,21 @@ fn name(number: usize) -> String {
     format!("board-{number}")
 }
 
+fn entry(name: &str, board: &SerialBoard) -> Entry {
+    Entry {
+        kind: BoardKind::Virtual,
+        mac: format_mac(board.mac()).parse().ok(),
+        power: PowerBy::Switch(board.switch()),
+        ..Entry::on_port(name, &board.link())
+    }
+}
+
 impl Dut for Place {
     fn name(&self) -> &str {
         &self.name
     }
 
-    async fn start(&mut self, firmware: &Firmware, stages: &Stages<'_>) -> Result<Started, Trouble> {
+    async fn start(&mut self, stages: &Stages<'_>) -> Result<Started, Failure> {
         let options = BoardOptions {
             log: self
                 .bench
@@ -85,8 +139,8 @@ impl Dut for Place {
             let board = self
                 .bench
                 .network
-                .start_board(self.number, &firmware.file, &options)
-                .map_err(|error| Trouble::Bench(error.into()))?;
+                .start_board(self.number, &self.firmware, &options)
+                .map_err(|error| Failure::new(Kind::PowerFailed, &self.name, error.to_string()))?;
             Ok((board, "in QEMU".to_owned()))
         };
         let board = self.board.insert(stages.run("start", start).await?);
@@ -120,11 +174,15 @@ pub fn prepare(file: &Path, boards: usize) -> Result<Prepared, OpenError> {
 }
 
 async fn start(firmware: Firmware, bench: Arc<VirtualBench>) -> Result<Open, OpenError> {
-    let mut boards = bench.boards();
-    let subjects = bring_up(&mut boards, &firmware, &RunOptions::default(), |_| ()).await;
+    let mut boards = bench.boards(&firmware);
+    let options = RunOptions {
+        build: firmware.build_id,
+        ..RunOptions::default()
+    };
+    let subjects = bring_up(&mut boards, &options, |_| ()).await;
     let subjects = subjects
         .into_iter()
         .collect::<Result<_, _>>()
-        .map_err(|trouble| OpenError::Infrastructure(trouble.to_string()))?;
+        .map_err(|failure| OpenError::Infrastructure(failure.report()))?;
     Ok(Open::all(subjects, boards))
 }

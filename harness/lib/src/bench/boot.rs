@@ -3,7 +3,9 @@
 use super::capture::{Capture, Content};
 use super::failure::{Failure, Kind};
 use super::symbols::Symbols;
-use crate::board::console::Boot;
+use crate::board::console::{Boot, Console};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// A backtrace is printed in this time after a panic.
@@ -60,18 +62,68 @@ pub fn watch(
     });
     let judged = judged.unwrap_or_else(|| Err((Kind::Hung, "it is not known whether it is up".to_owned())));
     judged.map_err(|(kind, cause)| {
-        let crash = capture.look(|content| content.signs.crash().cloned());
-        let crash = crash.filter(|_| kind == Kind::BootPanic);
-        let mut output = capture.look(|content| match &crash {
-            Some(crash) => content.around(&crash.text),
-            None => content.tail(TAIL),
-        });
-        if let (Some(symbols), Some(crash)) = (symbols, crash) {
-            let places = symbols.explain(&crash.addresses);
-            output.extend(places.into_iter().map(|place| format!("at {place}")));
-        }
-        Failure::new(kind, board, cause).with_output(output)
+        let evidence = capture.look(|content| evidence(content, kind, symbols));
+        Failure::new(kind, board, cause).with_output(evidence)
     })
+}
+
+/// What stands on the console of a failure.
+fn evidence(content: &Content, kind: Kind, symbols: Option<&Symbols>) -> Vec<String> {
+    let crash = content.signs.crash().filter(|_| kind == Kind::BootPanic);
+    let Some(crash) = crash else {
+        return content.tail(TAIL);
+    };
+    let mut output = content.around(&crash.text);
+    if let Some(symbols) = symbols {
+        let places = symbols.explain(&crash.addresses);
+        output.extend(places.into_iter().map(|place| format!("at {place}")));
+    }
+    output
+}
+
+/// A console that judges its board, for as long as the board runs.
+#[derive(Debug)]
+pub struct Watched {
+    capture: Capture,
+    console: Arc<dyn Console>,
+    board: String,
+    build: Option<String>,
+    /// The file by which a panic is explained.
+    file: PathBuf,
+    start: Instant,
+}
+
+impl Watched {
+    /// That of a board that was just reset; `build` is the build id of what was flashed, `file` its ELF file.
+    pub fn new(capture: Capture, board: &str, build: Option<String>, file: &Path) -> Self {
+        Self {
+            console: capture.console(),
+            capture,
+            board: board.to_owned(),
+            build,
+            file: file.to_owned(),
+            start: Instant::now(),
+        }
+    }
+}
+
+impl Console for Watched {
+    fn since(&self, start: Instant) -> Vec<String> {
+        self.console.since(start)
+    }
+
+    fn failure(&self) -> Option<Failure> {
+        // when a board has to be up is not for the console to say
+        let limits = Limits {
+            serving: Duration::MAX,
+            settle: Duration::MAX,
+        };
+        let judge = |content: &Content| judge(content, limits, self.build.as_deref(), self.start, Instant::now());
+        let (kind, cause) = self.capture.look(judge)?.err()?;
+        let symbols = (kind == Kind::BootPanic).then(|| Symbols::open(&self.file).ok()).flatten();
+        let evidence = self.capture.look(|content| evidence(content, kind, symbols.as_ref()));
+        Some(Failure::new(kind, &self.board, cause).with_output(evidence))
+    }
 }
 
 /// The verdict at a moment; none if it is too early.

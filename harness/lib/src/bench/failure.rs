@@ -238,7 +238,12 @@ impl Failure {
 
     /// All of it for a terminal: the line, the output, the advice.
     pub fn report(&self) -> String {
-        let mut text = self.to_string();
+        format!("{}: {}", self.board, self.evidence())
+    }
+
+    /// The same without the board's name, for a report that has it already.
+    pub fn evidence(&self) -> String {
+        let mut text = format!("{}: {}", self.kind, self.cause);
         if !self.output.is_empty() {
             text.push_str("\nthe port said:");
             for line in &self.output {

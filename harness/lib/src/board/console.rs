@@ -1,5 +1,6 @@
 //! A board's console: what it printed, and the boot lines in it (`firmware/README.md`, "Boot log"): pure.
 
+use crate::bench::failure::Failure;
 use std::fmt::Debug;
 use std::time::Instant;
 
@@ -7,6 +8,11 @@ use std::time::Instant;
 pub trait Console: Debug + Send + Sync {
     /// The lines that were read from `start` on, as far as they are still kept.
     fn since(&self, start: Instant) -> Vec<String>;
+
+    /// What it says has gone wrong with the board by now; none for a reader that does not judge.
+    fn failure(&self) -> Option<Failure> {
+        None
+    }
 
     /// Whether the board has ended and everything that it printed is here. A real board never ends.
     fn ended(&self) -> bool {

@@ -1,6 +1,6 @@
 //! The stages of a run, each with the time it took.
 
-use super::Trouble;
+use crate::bench::failure::Failure;
 use std::time::{Duration, Instant};
 
 /// A stage that is done.
@@ -25,6 +25,11 @@ impl<'a> Stages<'a> {
         Self { tell }
     }
 
+    /// Tells a stage that is done.
+    pub fn done(&self, name: &'static str, time: Duration, note: String) {
+        (self.tell)(&Stage { name, time, note });
+    }
+
     /// Goes through a stage, which gives its result and what to say of it. One that fails is told by its error alone.
     ///
     /// # Errors
@@ -32,15 +37,11 @@ impl<'a> Stages<'a> {
     pub async fn run<T>(
         &self,
         name: &'static str,
-        stage: impl Future<Output = Result<(T, String), Trouble>>,
-    ) -> Result<T, Trouble> {
+        stage: impl Future<Output = Result<(T, String), Failure>>,
+    ) -> Result<T, Failure> {
         let started = Instant::now();
         let (result, note) = stage.await?;
-        (self.tell)(&Stage {
-            name,
-            time: started.elapsed(),
-            note,
-        });
+        self.done(name, started.elapsed(), note);
         Ok(result)
     }
 }
