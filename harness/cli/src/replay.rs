@@ -3,7 +3,7 @@
 use crate::args::Replay;
 use crate::exit::Exit;
 use crate::output::{self, Sink};
-use crate::targets::{self, OpenError, Options};
+use crate::targets::{self, Options};
 use mcp_hil_harness::replay::{CONTRACT, replay};
 use mcp_hil_harness::report::{self, NOT_PLAYED, Played, Report, Verdict};
 use mcp_hil_harness::revision::Revision;
@@ -62,8 +62,7 @@ pub async fn run(args: Replay) -> Exit {
     };
     let mut open = match targets::open(&args.target, &options).await {
         Ok(open) => open,
-        Err(OpenError::Usage(reason)) => return Exit::Usage.because(&reason),
-        Err(OpenError::Infrastructure(reason)) => return Exit::Infrastructure.because(&reason),
+        Err(error) => return error.exit(),
     };
     if args.contract.is_some() {
         for subject in &mut open.subjects {

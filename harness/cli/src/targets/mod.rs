@@ -1,5 +1,6 @@
 //! The kinds of target that a command line can name. A new kind is a file here and a line in [`KINDS`].
 
+mod board;
 mod firmware;
 mod http;
 mod mdns;
@@ -13,6 +14,8 @@ pub use reference::ReferenceServer;
 #[cfg(target_os = "linux")]
 pub use virtual_::{BOOT_LIMIT, Up, VirtualBoards, firmware as virtual_firmware, stretch};
 
+use crate::bench::Refusal;
+use crate::exit::Exit;
 use mcp_hil_harness::access::{self, Access};
 use mcp_hil_harness::replay::Subject;
 use mcp_hil_harness::target::Target;
@@ -22,6 +25,7 @@ use std::path::PathBuf;
 use std::pin::Pin;
 
 const KINDS: &[Kind] = &[
+    board::KIND,
     http::KIND,
     mdns::KIND,
     native::KIND,
@@ -89,6 +93,31 @@ pub enum OpenError {
     /// It could not be started.
     #[error("{0}")]
     Infrastructure(String),
+    /// Its firmware is at fault.
+    #[error("{0}")]
+    Failed(String),
+}
+
+impl OpenError {
+    /// Says why there is no target; the code says who is at fault.
+    pub fn exit(&self) -> Exit {
+        let exit = match self {
+            Self::Usage(_) => Exit::Usage,
+            Self::Infrastructure(_) => Exit::Infrastructure,
+            Self::Failed(_) => Exit::Failed,
+        };
+        exit.because(&self.to_string())
+    }
+}
+
+impl From<Refusal> for OpenError {
+    fn from(Refusal { exit, reason }: Refusal) -> Self {
+        match exit {
+            Exit::Usage => Self::Usage(reason),
+            Exit::Failed => Self::Failed(reason),
+            _ => Self::Infrastructure(reason),
+        }
+    }
 }
 
 /// Opens the target of a name.

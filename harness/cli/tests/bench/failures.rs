@@ -11,7 +11,7 @@ const FAILURES: [(&str, &str, &str, u64); 8] = [
         "the ROM loader waits, and does not answer",
         8,
     ),
-    ("noise", "line-noise", "bytes came in place of an answer", 8),
+    ("line-noise", "line-noise", "bytes came in place of an answer", 8),
     ("trickle", "line-noise", "bytes came in place of an answer", 8),
     (
         "wrong-chip",
@@ -20,7 +20,7 @@ const FAILURES: [(&str, &str, &str, u64); 8] = [
         4,
     ),
     (
-        "wrong-mac",
+        "wrong-board",
         "wrong-board",
         "is the board 02:00:00:00:00:81, not 02:00:00:00:00:01",
         4,
