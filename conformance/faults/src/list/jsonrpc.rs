@@ -605,10 +605,17 @@ pub(super) const FAULTS: &[Fault] = &[
     .reply(|ask, reply| {
         if ask.is("tools/call") {
             reply.delay = Duration::from_millis(100);
-            let own = serde_json::from_slice::<Value>(&reply.body).unwrap_or_default()["result"].clone();
-            if let Some(other) = ask.memory.set("last", own).filter(|_| ask.concurrent > 0) {
-                reply.edit(|message| message["result"] = other);
-            }
+            reply.edit(|message| {
+                let arguments = ask.params()["arguments"].to_string();
+                let mut known = ask.memory.get(&ask.tool()).unwrap_or_else(|| json!({}));
+                known[arguments.as_str()] = message["result"].clone();
+                ask.memory.set(&ask.tool(), known.clone());
+                let others = known.as_object().into_iter().flatten();
+                let other = others.filter(|(earlier, _)| **earlier != arguments).last();
+                if let Some((_, other)) = other.filter(|_| ask.concurrent > 0) {
+                    message["result"] = other.clone();
+                }
+            });
         }
     }),
     must(
