@@ -255,6 +255,23 @@ pub(super) const FAULTS: &[Fault] = &[
             *error = json!("something went wrong");
         }
     }),
+    must(
+        "quote-unescaped",
+        BOTH,
+        "jsonrpc-2.0/error-object-shape",
+        "repeats a method's name in an error without escaping it",
+    )
+    .case(6)
+    .reply(|ask, reply| {
+        if ask.rpc().contains('"') && reply.code().is_some() {
+            let text = format!(
+                "{{\"jsonrpc\":\"2.0\",\"id\":{},\"error\":{{\"code\":-32601,\"message\":\"no {}\"}}}}",
+                ask.id(),
+                ask.rpc()
+            );
+            reply.body = text.into_bytes();
+        }
+    }),
     should(
         "error-message-long",
         BOTH,
@@ -610,8 +627,8 @@ pub(super) const FAULTS: &[Fault] = &[
                 let mut known = ask.memory.get(&ask.tool()).unwrap_or_else(|| json!({}));
                 known[arguments.as_str()] = message["result"].clone();
                 ask.memory.set(&ask.tool(), known.clone());
-                let others = known.as_object().into_iter().flatten();
-                let other = others.filter(|(earlier, _)| **earlier != arguments).last();
+                let mut others = known.as_object().into_iter().flatten();
+                let other = others.rfind(|(earlier, _)| **earlier != arguments);
                 if let Some((_, other)) = other.filter(|_| ask.concurrent > 0) {
                     message["result"] = other.clone();
                 }
