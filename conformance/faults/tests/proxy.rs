@@ -111,9 +111,9 @@ async fn the_server_is_stood_in_for() {
 
 #[tokio::test]
 async fn bytes_are_broken() {
-    let list = post(&legacy(1, "tools/list", json!({})), "");
+    let ping = post(&legacy(1, "ping", json!({})), "");
     let proxy = broken("length-too-long").await;
-    let answer = say(proxy.address(), &list).await;
+    let answer = say(proxy.address(), &ping).await;
     let (head, body) = answer.split_once("\r\n\r\n").unwrap();
     assert!(
         head.contains(&format!("content-length: {}", body.len() + 1)),
@@ -121,7 +121,7 @@ async fn bytes_are_broken() {
     );
 
     let proxy = broken("body-cut").await;
-    let answer = say(proxy.address(), &list).await;
+    let answer = say(proxy.address(), &ping).await;
     let (head, body) = answer.split_once("\r\n\r\n").unwrap();
     let promised = head
         .lines()

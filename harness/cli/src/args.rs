@@ -120,8 +120,8 @@ pub(crate) struct Run {
     #[arg(long, value_name = "FILE", env = "MCP_HIL_BOARDS")]
     pub inventory: Option<PathBuf>,
     /// If a board is leased, wait for it so long, as 30s, 5m or 1h
-    #[arg(long, value_name = "DURATION", default_value = "0s", hide_default_value = true, value_parser = bench::duration)]
-    pub wait: std::time::Duration,
+    #[arg(long, value_name = "DURATION", default_value = "0s", hide_default_value = true, value_parser = bench::args::duration)]
+    pub wait: Duration,
     /// How many virtual boards, side by side [default: 1]
     #[arg(long, value_name = "N", value_parser = boards, conflicts_with_all = ["board", "any"])]
     pub boards: Option<usize>,
@@ -130,9 +130,9 @@ pub(crate) struct Run {
     pub flash: bool,
     /// What virtual boards do wrong, as hung or port-lost@blocks=8; implies --flash
     #[arg(long, value_name = "NAME[@MOMENT]", conflicts_with_all = ["board", "any"])]
-    pub fault: Option<Planned>,
+    pub fault: Option<mcp_hil_virtual_board::serial::fault::Planned>,
     #[command(flatten)]
-    pub flashing: bench::Flashing,
+    pub flashing: bench::args::Flashing,
     /// Write console, exchanges and verdicts to a folder per board in this folder, and all frames
     #[arg(long, value_name = "FOLDER")]
     pub logs: Option<PathBuf>,

@@ -3,7 +3,7 @@
 use crate::args::Check;
 use crate::exit::Exit;
 use crate::output;
-use crate::targets::{self, OpenError, Options};
+use crate::targets::{self, Options};
 use mcp_hil_conformance::checks;
 use mcp_hil_conformance::run::{self, RunError};
 use mcp_hil_conformance::text;
@@ -23,8 +23,7 @@ pub async fn run(args: Check) -> Exit {
     };
     let open = match targets::open(&name, &options).await {
         Ok(open) => open,
-        Err(OpenError::Usage(reason)) => return Exit::Usage.because(&reason),
-        Err(OpenError::Infrastructure(reason)) => return Exit::Infrastructure.because(&reason),
+        Err(error) => return error.exit(),
     };
     let [subject] = open.subjects.as_slice() else {
         return Exit::Usage.because("check grades one server at a time; name one board");

@@ -2,7 +2,7 @@
 
 use crate::access::Access;
 use crate::exit::Exit;
-use crate::targets::{self, Open, OpenError, Options};
+use crate::targets::{self, Open, Options};
 use mcp_hil_harness::client::{self, Client, ClientError, Limits, Probe};
 use mcp_hil_harness::revision::{Era, Revision};
 use mcp_hil_harness::target::Target;
@@ -76,8 +76,7 @@ pub(crate) async fn open_one(name: &str, options: &Options) -> Told<Open> {
     match targets::open(name, options).await {
         Ok(open) if open.subjects.len() == 1 => Ok(open),
         Ok(open) => Err(Exit::Usage.because(&format!("{name} is {} boards; name one", open.subjects.len()))),
-        Err(OpenError::Usage(reason)) => Err(Exit::Usage.because(&reason)),
-        Err(OpenError::Infrastructure(reason)) => Err(Exit::Infrastructure.because(&reason)),
+        Err(error) => Err(error.exit()),
     }
 }
 

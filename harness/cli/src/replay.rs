@@ -3,7 +3,7 @@
 use crate::args::Replay;
 use crate::exit::Exit;
 use crate::playing::Chosen;
-use crate::targets::{self, OpenError, Options};
+use crate::targets::{self, Options};
 use mcp_hil_harness::replay::replay;
 
 pub async fn run(args: Replay) -> Exit {
@@ -24,8 +24,7 @@ pub async fn run(args: Replay) -> Exit {
     };
     let mut open = match targets::open(&args.target, &options).await {
         Ok(open) => open,
-        Err(OpenError::Usage(reason)) => return Exit::Usage.because(&reason),
-        Err(OpenError::Infrastructure(reason)) => return Exit::Infrastructure.because(&reason),
+        Err(error) => return error.exit(),
     };
     if let Some(contract) = args.playing.contract {
         for subject in &mut open.subjects {

@@ -5,7 +5,7 @@ use crate::bench::{self, args::ConfigurationFrom};
 use crate::exit::Exit;
 use crate::output::print;
 use crate::signals;
-use crate::targets::{BOOT_LIMIT, OpenError, Up, VirtualBoards, virtual_firmware};
+use crate::targets::{BOOT_LIMIT, Up, VirtualBoards, virtual_firmware};
 use mcp_hil_virtual_board::plan::format_mac;
 use mcp_hil_virtual_board::serial::board::Options as SerialOptions;
 use mcp_hil_virtual_board::serial::kind::Choice;
@@ -35,8 +35,7 @@ pub async fn run(args: &Virtual) -> Exit {
     };
     let firmware = match virtual_firmware(args.firmware.as_deref()).await {
         Ok(firmware) => firmware,
-        Err(OpenError::Usage(reason)) => return Exit::Usage.because(&reason),
-        Err(OpenError::Infrastructure(reason)) => return Exit::Infrastructure.because(&reason),
+        Err(error) => return error.exit(),
     };
     within(args, &firmware, sector).unwrap_or_else(|error| Exit::Infrastructure.because(&error.to_string()))
 }

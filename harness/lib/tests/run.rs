@@ -1,10 +1,11 @@
 //! What a run makes of boards that get no further than their start. They are played by this test, on loopback.
 #![allow(missing_docs, clippy::unwrap_used, clippy::panic)]
 
+use mcp_hil_harness::bench::failure::{Failure, Kind};
 use mcp_hil_harness::board::console::Console;
 use mcp_hil_harness::discover;
 use mcp_hil_harness::report::{Played, Verdict};
-use mcp_hil_harness::run::{Clues, Dut, Firmware, Machine, Options, Stages, Started, Trouble, run};
+use mcp_hil_harness::run::{Clues, Dut, Options, Stages, Started, run};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -34,10 +35,10 @@ impl Dut for Board {
         "desk"
     }
 
-    async fn start(&mut self, _: &Firmware, _: &Stages<'_>) -> Result<Started, Trouble> {
+    async fn start(&mut self, _: &Stages<'_>) -> Result<Started, Failure> {
         Ok(Started {
             at: Instant::now(),
-            console: Arc::new(self.0.map_err(|reason| Trouble::Bench(reason.into()))?),
+            console: Arc::new(self.0.map_err(|reason| Failure::new(Kind::PortMissing, "desk", reason))?),
             clues: Clues::default(),
         })
     }
@@ -45,11 +46,6 @@ impl Dut for Board {
 
 /// Runs a firmware on a board that comes to nothing: the one result that there is.
 async fn result_of(board: Result<Prints, &'static str>) -> Played {
-    let firmware = Firmware {
-        file: "firmware.elf".into(),
-        build_id: None,
-        machine: Machine::Virt,
-    };
     let options = Options {
         // a hundredth: nobody is there to be waited for
         deadline_factor: 0.01,
@@ -60,7 +56,7 @@ async fn result_of(board: Result<Prints, &'static str>) -> Played {
         },
         ..Options::default()
     };
-    let report = run(&mut [Board(board)], &firmware, &[], &options, |_| ()).await;
+    let report = run("firmware.elf", &mut [Board(board)], &[], &options, |_| ()).await;
     let [played] = <[Played; 1]>::try_from(report.results).unwrap();
     assert_eq!(
         (played.id.as_str(), played.board.as_deref()),
@@ -78,7 +74,7 @@ async fn a_board_that_can_t_be_had_is_the_bench_s_matter() {
     let Verdict::Infrastructure(reason) = result_of(Err("no such port")).await.verdict else {
         panic!("it was judged");
     };
-    assert_eq!(reason, "no such port");
+    assert!(reason.starts_with("port-missing: no such port"), "{reason}");
 }
 
 #[tokio::test]
@@ -91,7 +87,7 @@ async fn a_board_without_an_address_is_the_network_s_matter() {
         panic!("it was judged");
     };
     assert!(
-        reason.starts_with("no network: the board 02:00:5e:00:53:01 "),
+        reason.starts_with("no-network: the board 02:00:5e:00:53:01 "),
         "{reason}"
     );
 }
@@ -102,8 +98,8 @@ async fn a_firmware_that_ends_has_failed_with_its_console() {
     let Verdict::Fail(failure) = result_of(Ok(Prints { lines, ends: true })).await.verdict else {
         panic!("it did not fail");
     };
-    assert!(failure.reason.starts_with("ended: "), "{}", failure.reason);
-    assert!(failure.reason.ends_with(lines[0]), "{}", failure.reason);
+    assert!(failure.reason.starts_with("boot-panic: "), "{}", failure.reason);
+    assert_eq!(failure.console, lines);
 }
 
 #[tokio::test]
@@ -111,7 +107,7 @@ async fn a_firmware_that_says_nothing_has_failed() {
     let Verdict::Fail(failure) = prints(&["hello"]).await else {
         panic!("it did not fail");
     };
-    assert!(failure.reason.starts_with("not booted: "), "{}", failure.reason);
+    assert!(failure.reason.starts_with("hung: it told neither "), "{}", failure.reason);
 }
 
 #[tokio::test]
@@ -124,6 +120,6 @@ async fn a_firmware_that_serves_and_is_not_announced_has_failed() {
     let Verdict::Fail(failure) = verdict.await else {
         panic!("it did not fail");
     };
-    let expected = "not announced: the board (02:00:5e:00:53:01, 127.0.0.1) ";
+    let expected = "not-announced: the board (02:00:5e:00:53:01, 127.0.0.1) ";
     assert!(failure.reason.starts_with(expected), "{}", failure.reason);
 }

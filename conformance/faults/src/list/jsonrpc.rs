@@ -255,6 +255,23 @@ pub(super) const FAULTS: &[Fault] = &[
             *error = json!("something went wrong");
         }
     }),
+    must(
+        "quote-unescaped",
+        BOTH,
+        "jsonrpc-2.0/error-object-shape",
+        "repeats a method's name in an error without escaping it",
+    )
+    .case(6)
+    .reply(|ask, reply| {
+        if ask.rpc().contains('"') && reply.code().is_some() {
+            let text = format!(
+                "{{\"jsonrpc\":\"2.0\",\"id\":{},\"error\":{{\"code\":-32601,\"message\":\"no {}\"}}}}",
+                ask.id(),
+                ask.rpc()
+            );
+            reply.body = text.into_bytes();
+        }
+    }),
     should(
         "error-message-long",
         BOTH,
@@ -605,10 +622,17 @@ pub(super) const FAULTS: &[Fault] = &[
     .reply(|ask, reply| {
         if ask.is("tools/call") {
             reply.delay = Duration::from_millis(100);
-            let own = serde_json::from_slice::<Value>(&reply.body).unwrap_or_default()["result"].clone();
-            if let Some(other) = ask.memory.set("last", own).filter(|_| ask.concurrent > 0) {
-                reply.edit(|message| message["result"] = other);
-            }
+            reply.edit(|message| {
+                let arguments = ask.params()["arguments"].to_string();
+                let mut known = ask.memory.get(&ask.tool()).unwrap_or_else(|| json!({}));
+                known[arguments.as_str()] = message["result"].clone();
+                ask.memory.set(&ask.tool(), known.clone());
+                let mut others = known.as_object().into_iter().flatten();
+                let other = others.rfind(|(earlier, _)| **earlier != arguments);
+                if let Some((_, other)) = other.filter(|_| ask.concurrent > 0) {
+                    message["result"] = other.clone();
+                }
+            });
         }
     }),
     must(

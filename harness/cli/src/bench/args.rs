@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 /// Which board, and how to get at it.
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub(crate) struct Choice {
     /// The inventory [default: boards.toml here or above, else that of the user]
     #[arg(long, value_name = "FILE", env = "MCP_HIL_BOARDS")]

@@ -9,7 +9,7 @@ use mcp_hil_harness::report::escape;
 pub(crate) fn run(args: &Doctor) -> Exit {
     let inventory = match load(args.boards.as_deref()) {
         Ok(inventory) => inventory,
-        Err(exit) => return exit,
+        Err(refusal) => return refusal.into(),
     };
     let findings = examine(inventory.as_ref());
     for finding in &findings {

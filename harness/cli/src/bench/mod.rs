@@ -19,6 +19,30 @@ use mcp_hil_harness::bench::ports;
 use mcp_hil_harness::report::escape;
 use std::path::{Path, PathBuf};
 
+/// Why a command ends before it has begun.
+#[derive(Debug)]
+pub(crate) struct Refusal {
+    /// Who is at fault.
+    pub exit: Exit,
+    /// What is wrong, and what to do.
+    pub reason: String,
+}
+
+impl Refusal {
+    fn usage(reason: impl Into<String>) -> Self {
+        Self {
+            exit: Exit::Usage,
+            reason: reason.into(),
+        }
+    }
+}
+
+impl From<Refusal> for Exit {
+    fn from(refusal: Refusal) -> Self {
+        refusal.exit.because(&refusal.reason)
+    }
+}
+
 /// A board, and the right to use it.
 #[derive(Debug)]
 pub(crate) struct Held {
@@ -31,55 +55,60 @@ pub(crate) struct Held {
 /// Finds the board that is meant and takes its lease, waiting as long as was asked.
 ///
 /// # Errors
-/// The exit code, with the reason told.
-pub(crate) async fn acquire(choice: &Choice, named: Option<&str>, command: &str) -> Result<Held, Exit> {
-    let wanted = choice
-        .wanted(named)
-        .map_err(|reason| Exit::Usage.because(&reason))?;
+/// No such board, or it can't be had.
+pub(crate) async fn acquire(choice: &Choice, named: Option<&str>, command: &str) -> Result<Held, Refusal> {
+    let wanted = choice.wanted(named).map_err(Refusal::usage)?;
     let inventory = load(choice.boards.as_deref())?;
     let candidates =
         choose::candidates(&wanted, inventory.as_ref(), &ports::list()).map_err(|error| match error {
-            ChooseError::Unclear(reason) => Exit::Usage.because(&reason),
-            ChooseError::Failed(failure) => failed(&failure),
+            ChooseError::Unclear(reason) => Refusal::usage(reason),
+            ChooseError::Failed(failure) => refusal(&failure),
         })?;
     let (wait, holder) = (choice.wait, Holder::here(&format!("mcp-hil {command}")));
     let waiting = |who: &str| output::print(true, &format!("waiting: {}\n", escape(who)));
     let leases = Leases::of_this_machine();
     let taken = blocking(move || choose::lease(&leases, &candidates, &holder, wait, waiting)).await?;
-    let (board, lease) = taken.map_err(|failure| failed(&failure))?;
+    let (board, lease) = taken.map_err(|failure| refusal(&failure))?;
     Ok(Held { board, lease })
 }
 
 /// The inventory that is meant; none if there is none.
-pub(crate) fn load(named: Option<&Path>) -> Result<Option<Inventory>, Exit> {
+pub(crate) fn load(named: Option<&Path>) -> Result<Option<Inventory>, Refusal> {
     let Some(file) = inventory::find(named) else {
         return Ok(None);
     };
     match Inventory::load(&file) {
         Ok(inventory) => Ok(Some(inventory)),
-        Err(error @ InventoryError::File { .. }) => {
-            Err(Exit::Usage.because(&format!("the inventory {error}")))
-        }
-        Err(error) => Err(Exit::Usage.because(&error.to_string())),
+        Err(error @ InventoryError::File { .. }) => Err(Refusal::usage(format!("the inventory {error}"))),
+        Err(error) => Err(Refusal::usage(error.to_string())),
     }
 }
 
-/// Tells a failure, with its evidence and the way out; the code says who is at fault.
-pub(crate) fn failed(failure: &Failure) -> Exit {
+/// A failure with its evidence and the way out; the code says who is at fault.
+pub(crate) fn refusal(failure: &Failure) -> Refusal {
     let exit = match failure.kind.blame() {
         Blame::Bench => Exit::Infrastructure,
         Blame::Firmware => Exit::Failed,
     };
-    exit.because(&failure.report())
+    Refusal {
+        exit,
+        reason: failure.report(),
+    }
+}
+
+/// Tells a failure.
+pub(crate) fn failed(failure: &Failure) -> Exit {
+    refusal(failure).into()
 }
 
 /// Runs on a thread of its own what waits for ports and files, so that a signal still ends the command.
 pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, Exit> {
-    tokio::task::spawn_blocking(work)
-        .await
-        .map_err(|error| Exit::Infrastructure.because(&format!("a thread ended: {error}")))
+) -> Result<T, Refusal> {
+    tokio::task::spawn_blocking(work).await.map_err(|error| Refusal {
+        exit: Exit::Infrastructure,
+        reason: format!("a thread ended: {error}"),
+    })
 }
 
 /// The configuration of a file, or of the environment; none if neither has one.

@@ -50,7 +50,7 @@ async fn follow(args: Monitor) -> Result<Exit, Exit> {
         until: args.until,
     };
     let end = args.timeout.map(|timeout| Instant::now() + timeout);
-    blocking(move || {
+    let exit = blocking(move || {
         let _held = held;
         let mut next = 0;
         loop {
@@ -79,8 +79,8 @@ async fn follow(args: Monitor) -> Result<Exit, Exit> {
                 };
             }
         }
-    })
-    .await
+    });
+    Ok(exit.await?)
 }
 
 /// Shows lines, and what they mean.

@@ -1,7 +1,7 @@
 //! The targets of a suite: started when a trial first needs them, one trial at a time on each.
 
 use super::Target;
-use crate::targets::{Open, OpenError, Prepared};
+use crate::targets::{Open, Prepared};
 use mcp_hil_harness::client::Limits;
 use mcp_hil_harness::player::Player;
 use mcp_hil_harness::replay::known;
@@ -74,7 +74,7 @@ impl Bench {
             let Some(target) = target else { continue };
             *lock(slot) = match first.block_on((target.prepare)()) {
                 Ok(prepared) => Slot::Prepared(prepared),
-                Err(OpenError::Usage(reason) | OpenError::Infrastructure(reason)) => Slot::Missing(reason),
+                Err(error) => Slot::Missing(error.to_string()),
             };
         }
         drop(first);

@@ -1,5 +1,6 @@
 //! The kinds of target that a command line can name. A new kind is a file here and a line in [`KINDS`].
 
+mod board;
 pub(crate) mod firmware;
 mod http;
 mod mdns;
@@ -15,6 +16,8 @@ pub(crate) use virtual_::count;
 #[cfg(target_os = "linux")]
 pub use virtual_::{BOOT_LIMIT, Up, VirtualBoards, firmware as virtual_firmware, stretch};
 
+use crate::bench::Refusal;
+use crate::exit::Exit;
 use mcp_hil_harness::access::{self, Access};
 use mcp_hil_harness::replay::Subject;
 use mcp_hil_harness::target::Target;
@@ -24,6 +27,7 @@ use std::path::PathBuf;
 use std::pin::Pin;
 
 const KINDS: &[Kind] = &[
+    board::KIND,
     http::KIND,
     mdns::KIND,
     native::KIND,
@@ -123,6 +127,31 @@ pub enum OpenError {
     /// It could not be started.
     #[error("{0}")]
     Infrastructure(String),
+    /// Its firmware is at fault.
+    #[error("{0}")]
+    Failed(String),
+}
+
+impl OpenError {
+    /// Says why there is no target; the code says who is at fault.
+    pub fn exit(&self) -> Exit {
+        let exit = match self {
+            Self::Usage(_) => Exit::Usage,
+            Self::Infrastructure(_) => Exit::Infrastructure,
+            Self::Failed(_) => Exit::Failed,
+        };
+        exit.because(&self.to_string())
+    }
+}
+
+impl From<Refusal> for OpenError {
+    fn from(Refusal { exit, reason }: Refusal) -> Self {
+        match exit {
+            Exit::Usage => Self::Usage(reason),
+            Exit::Failed => Self::Failed(reason),
+            _ => Self::Infrastructure(reason),
+        }
+    }
 }
 
 /// Opens the target of a name. Must be called before the process has a second thread.

@@ -11,7 +11,7 @@ const FAILURES: [(&str, &str, &str, u64); 8] = [
         "the ROM loader waits, and does not answer",
         8,
     ),
-    ("noise", "line-noise", "bytes came in place of an answer", 8),
+    ("line-noise", "line-noise", "bytes came in place of an answer", 8),
     ("trickle", "line-noise", "bytes came in place of an answer", 8),
     (
         "wrong-chip",
@@ -20,7 +20,7 @@ const FAILURES: [(&str, &str, &str, u64); 8] = [
         4,
     ),
     (
-        "wrong-mac",
+        "wrong-board",
         "wrong-board",
         "is the board 02:00:00:00:00:81, not 02:00:00:00:00:01",
         4,
@@ -89,14 +89,10 @@ fn a_line_that_is_too_slow_is_flashed_at_a_rate_that_holds_and_the_rate_is_remem
 #[test]
 fn a_job_that_does_not_end_is_ended() {
     let bench = Bench::new();
-    bench.write_image(1_500_000);
-    let ran = bench.flash(&["--deadline", "600ms"]);
+    bench.write_image(2_000_000);
+    let ran = bench.flash(&["--deadline", "300ms"]);
     assert_eq!(ran.code, Some(3), "{ran:?}");
-    assert!(
-        ran.stderr
-            .contains("bench-1: write-failed: no end within 0.6 s, in the application"),
-        "{ran:?}"
-    );
+    assert!(ran.stderr.contains(": no end within 0.3 s"), "{ran:?}");
     assert!(ran.time < Duration::from_secs(4), "{ran:?}");
 }
 

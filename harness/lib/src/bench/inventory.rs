@@ -544,6 +544,20 @@ port = "/run/board-1"
     }
 
     #[test]
+    fn the_sample_of_the_documentation_can_be_used() {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../ci/boards.toml");
+        let boards = Inventory::load(&file).unwrap().boards;
+        assert_eq!(boards.len(), 4);
+        let hub = "1-1".to_owned();
+        assert_eq!(boards[1].power, PowerBy::Hub { hub, port: 3 });
+        assert_eq!(boards[1].flash_baud, Some(921_600));
+        assert_eq!(
+            boards[3].power,
+            PowerBy::Switch("/run/boards/board-0/switch".into())
+        );
+    }
+
+    #[test]
     fn what_is_wrong_is_said_with_its_place() {
         for (text, wanted) in [
             (

@@ -32,15 +32,15 @@ impl Holder {
     /// This process, from now on.
     pub fn here(command: &str) -> Self {
         let value = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-        let user = value("USER").or_else(|| value("LOGNAME"));
+        let number = || format!("user {}", rustix::process::getuid().as_raw());
+        let user = value("USER").or_else(|| value("LOGNAME")).unwrap_or_else(number);
         // a runner's job says more than its user
         let job = value("GITHUB_RUN_ID")
             .map(|run| format!("GitHub run {run}"))
             .or_else(|| value("CI_JOB_ID").map(|job| format!("GitLab job {job}")));
-        let who = [job, user].into_iter().flatten().collect::<Vec<_>>().join(", ");
         Self {
             pid: std::process::id(),
-            who: if who.is_empty() { "unknown".to_owned() } else { who },
+            who: job.into_iter().chain([user]).collect::<Vec<_>>().join(", "),
             since: SystemTime::now()
                 .duration_since(UNIX_EPOCH)
                 .map_or(0, |since| since.as_secs()),

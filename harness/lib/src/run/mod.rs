@@ -222,9 +222,9 @@ impl<F: Fn(Event<'_>)> Way<'_, F> {
                 played.borrow_mut().push(one.clone());
                 (self.told)(Event::Played(one));
             };
-            let subject = up.subject.clone();
+            let subjects = [up.subject.clone()];
             tokio::select! {
-                _ = replay("", &[subject], transcripts, factor, tell) => alive.at_end()?,
+                _ = replay("", &subjects, transcripts, factor, tell) => alive.at_end()?,
                 failure = alive.failure() => return Err(failure),
             }
             let note = first.borrow().as_ref().map_or_else(
