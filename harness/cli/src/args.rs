@@ -5,6 +5,7 @@ mod talk;
 pub(crate) use talk::{Call, Diff, Record, Snapshot, Tools};
 
 use crate::access::Access;
+use crate::reports::Reports;
 use crate::{bench, exit, targets};
 use clap::{Parser, Subcommand, ValueEnum};
 use mcp_hil_harness::discover::SERVICE;
@@ -104,12 +105,8 @@ pub(crate) struct Replay {
     #[cfg(target_os = "linux")]
     #[arg(long, value_name = "FILE")]
     pub pcap: Option<PathBuf>,
-    /// Write everything as JSON, - for standard output
-    #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
-    /// Write JUnit XML, - for standard output
-    #[arg(long, value_name = "FILE")]
-    pub junit: Option<PathBuf>,
+    #[command(flatten)]
+    pub reports: Reports,
     /// Colour the output
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     pub color: Color,
@@ -153,6 +150,17 @@ pub(crate) struct Check {
     /// Count warnings as failures
     #[arg(long)]
     pub strict: bool,
+    /// Failures that are known, a TOML file: they pass, and one of them that passes fails the run
+    #[arg(long, value_name = "FILE")]
+    pub baseline: Option<PathBuf>,
+    /// Write what is found to the file of --baseline
+    #[arg(long, requires = "baseline")]
+    pub update_baseline: bool,
+    /// Expect what is known of a family of servers: esp-claw
+    #[arg(long, value_name = "NAME")]
+    pub profile: Option<String>,
+    #[command(flatten)]
+    pub reports: Reports,
     /// List the checks with the clauses they judge, and touch nothing
     #[arg(long)]
     pub list: bool,

@@ -12,6 +12,7 @@ mod output;
 mod record;
 mod reference;
 mod replay;
+mod reports;
 mod requirements;
 mod signals;
 mod snapshot;

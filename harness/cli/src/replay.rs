@@ -2,14 +2,15 @@
 
 use crate::args::Replay;
 use crate::exit::Exit;
-use crate::output::{self, Sink};
+use crate::output;
+use crate::reports::Sinks;
 use crate::targets::{self, Options};
 use mcp_hil_harness::replay::{CONTRACT, replay};
-use mcp_hil_harness::report::{self, NOT_PLAYED, Played, Report, Verdict};
+use mcp_hil_harness::report::{self, Case, Detail, NOT_PLAYED, Verdict};
 use mcp_hil_harness::revision::Revision;
 use mcp_hil_harness::transcript::{self, Transcript};
 use std::collections::{BTreeSet, HashMap};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 pub async fn run(args: Replay) -> Exit {
     let choice = Choice {
@@ -34,21 +35,11 @@ pub async fn run(args: Replay) -> Exit {
             return Exit::Usage.because(&format!("--contract {named}: no such contract; known: {known}"));
         }
     }
-    let is_stdout = |path: &Option<_>| path.as_deref() == Some(Path::new("-"));
-    if is_stdout(&args.json) && is_stdout(&args.junit) {
-        return Exit::Usage.because("--json and --junit can't both go to standard output");
-    }
-    let to_stderr = is_stdout(&args.json) || is_stdout(&args.junit);
-    let open = |path: &Option<_>| path.as_deref().map(Sink::open).transpose();
-    let (json, junit) = match open(&args.json).and_then(|json| Ok((json, open(&args.junit)?))) {
+    let sinks = match Sinks::open(&args.reports) {
         Ok(sinks) => sinks,
         Err(reason) => return Exit::Usage.because(&reason),
     };
-    if let (Some(one), Some(other)) = (&args.json, &args.junit)
-        && is_same_file(one, other)
-    {
-        return Exit::Usage.because("--json and --junit can't both go to the same file");
-    }
+    let to_stderr = sinks.take_stdout();
     let options = Options {
         firmware: args.firmware,
         deadline_factor: args.deadline_factor,
@@ -71,7 +62,7 @@ pub async fn run(args: Replay) -> Exit {
     }
     let style = output::style(args.color, to_stderr);
     let mut unplayed: HashMap<Option<String>, String> = HashMap::new();
-    let told = |played: &Played| {
+    let told = |played: &Case| {
         // what keeps a target from all the rest is told once; the summary counts, and --json has every one
         if let Some(reason) = for_the_rest(&played.verdict)
             && unplayed
@@ -81,7 +72,7 @@ pub async fn run(args: Replay) -> Exit {
         {
             return;
         }
-        output::print(to_stderr, &report::line(played, style));
+        output::print(to_stderr, &report::line(played, style, Detail::Full));
         if args.verbose {
             for (step, exchange) in &played.exchanges {
                 output::print(
@@ -99,18 +90,7 @@ pub async fn run(args: Replay) -> Exit {
     let report = replay(&args.target, &open.subjects, &transcripts, factor, told).await;
     drop(open);
     output::print(to_stderr, &report::summary(&report));
-    let json = json.map(|sink| sink.write(&report::json(&report)));
-    let junit = junit.map(|sink| {
-        report::junit(&report)
-            .map_err(std::io::Error::other)
-            .and_then(|text| sink.write(&text))
-    });
-    for written in [json, junit].into_iter().flatten() {
-        if let Err(error) = written {
-            return Exit::Infrastructure.because(&format!("a report could not be written: {error}"));
-        }
-    }
-    exit(&report)
+    sinks.finish(&report, false)
 }
 
 /// The reason why a transcript was not played, where it holds for all that follow.
@@ -119,14 +99,6 @@ fn for_the_rest(verdict: &Verdict) -> Option<&str> {
         Verdict::Infrastructure(reason) => Some(reason),
         Verdict::Skip(reason) if reason.starts_with(NOT_PLAYED) => Some(reason),
         _ => None,
-    }
-}
-
-/// Whether two paths lead to one regular file.
-fn is_same_file(one: &Path, other: &Path) -> bool {
-    match (one.canonicalize(), other.canonicalize()) {
-        (Ok(one), Ok(other)) => one == other && one.is_file(),
-        _ => false,
     }
 }
 
@@ -152,18 +124,4 @@ pub fn choose(choice: &Choice<'_>) -> Result<Vec<Transcript>, transcript::Transc
             && transcript.id().contains(choice.filter)
     });
     Ok(transcripts)
-}
-
-/// A failure counts more than trouble with the target, and trouble more than a pass.
-fn exit(report: &Report) -> Exit {
-    let tally = report.tally();
-    if tally.failed > 0 {
-        Exit::Failed
-    } else if tally.infrastructure > 0 {
-        Exit::Infrastructure
-    } else if tally.passed > 0 {
-        Exit::Passed
-    } else {
-        Exit::NothingRan
-    }
 }

@@ -20,7 +20,7 @@ compile_error!("the feature hil tests on boards in QEMU on a virtual network, wh
 
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use mcp_hil_harness::report::style::Style;
-use mcp_hil_harness::report::{self, Played, Verdict};
+use mcp_hil_harness::report::{self, Case, Verdict};
 use mcp_hil_harness::transcript::{self, Transcript};
 use std::collections::BTreeSet;
 use std::fs;
@@ -121,21 +121,26 @@ fn play(kind: &Kind, transcript: &Transcript, bench: &Bench) -> Result<Completio
     match &played.verdict {
         Verdict::Pass => snapshot::check(kind, transcript, &played)?,
         Verdict::Skip(reason) => return Ok(Completion::ignored_with(reason)),
-        Verdict::Fail(_) | Verdict::Infrastructure(_) => {
-            return Err(format!("{}log: {}", report::line(&played, Style::PLAIN), log.display()).into());
+        Verdict::Fail(_) | Verdict::Warn(_) | Verdict::Infrastructure(_) => {
+            return Err(format!(
+                "{}log: {}",
+                report::line(&played, Style::PLAIN, report::Detail::Full),
+                log.display()
+            )
+            .into());
         }
     }
     Ok(Completion::Completed)
 }
 
 /// Writes every byte of a trial to a file of its own.
-fn log(kind: &Kind, transcript: &Transcript, played: &Played) -> Result<PathBuf, Failed> {
+fn log(kind: &Kind, transcript: &Transcript, played: &Case) -> Result<PathBuf, Failed> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"))
         .join("hil-logs")
         .join(kind.name);
     fs::create_dir_all(&folder)?;
     let file = folder.join(format!("{}.log", snapshot::name(transcript)));
-    let mut text = report::line(played, Style::PLAIN);
+    let mut text = report::line(played, Style::PLAIN, report::Detail::Full);
     for (step, exchange) in &played.exchanges {
         text.push_str(&format!("\n{step}\n{}", report::exchange_text(exchange)));
     }

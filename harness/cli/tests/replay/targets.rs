@@ -11,7 +11,7 @@ use mcp_hil_harness::board::{build_id, native::NativeBoard};
 use mcp_hil_harness::client::Limits;
 use mcp_hil_harness::player::{Known, Player};
 use mcp_hil_harness::replay::{CONTRACT, Subject};
-use mcp_hil_harness::report::Played;
+use mcp_hil_harness::report::Case;
 use mcp_hil_harness::revision::Revision;
 use mcp_hil_harness::target::{Command, Target};
 use mcp_hil_harness::transcript::Transcript;
@@ -104,7 +104,7 @@ pub struct Playable<'a> {
 }
 
 impl Playable<'_> {
-    pub fn play(&mut self, transcript: &Transcript) -> Played {
+    pub fn play(&mut self, transcript: &Transcript) -> Case {
         self.runtime.block_on(self.player.play(transcript))
     }
 }
