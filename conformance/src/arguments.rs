@@ -5,6 +5,8 @@ use serde_json::{Map, Value, json};
 
 /// Deepest schema that is followed.
 const MAX_DEPTH: usize = 12;
+/// Texts, one of which is chosen by the seed.
+const WORDS: [&str; 4] = ["test", "probe", "sample", "trial"];
 /// Longest text that is made to break a `maxLength`.
 const MAX_TEXT: u64 = 4096;
 
@@ -167,7 +169,10 @@ impl<'a> Maker<'a> {
         match kind {
             Some("object") => self.object(schema, depth),
             Some("array") => self.array(schema, depth),
-            Some("string") => text(schema),
+            Some("string") => {
+                let word = WORDS[self.random.usize(..WORDS.len())];
+                text(schema, word)
+            }
             Some("integer") => Some(json!(self.number(schema).round() as i64)),
             Some("number") => Some(json!(self.number(schema))),
             Some("boolean") => Some(json!(self.random.bool())),
@@ -228,7 +233,7 @@ impl<'a> Maker<'a> {
     }
 }
 
-fn text(schema: &Value) -> Option<Value> {
+fn text(schema: &Value, word: &str) -> Option<Value> {
     let made = match schema["format"].as_str() {
         Some("date-time") => "2026-01-02T03:04:05Z".to_owned(),
         Some("date") => "2026-01-02".to_owned(),
@@ -238,7 +243,7 @@ fn text(schema: &Value) -> Option<Value> {
         Some("uuid") => "01234567-89ab-4def-8123-456789abcdef".to_owned(),
         Some("ipv4") => "192.0.2.1".to_owned(),
         Some("hostname") => "example.com".to_owned(),
-        _ => "test".to_owned(),
+        _ => word.to_owned(),
     };
     let least = usize::try_from(schema["minLength"].as_u64().unwrap_or(0))
         .ok()

@@ -4,6 +4,7 @@
 //! target. A check talks through its [`lab::Lab`]; what an answer must be is said by the pure functions of [`expect`].
 
 pub mod arguments;
+pub mod baseline;
 pub mod check;
 pub mod checks;
 pub mod coverage;
@@ -11,6 +12,7 @@ pub mod expect;
 pub mod lab;
 pub mod mdns;
 pub mod offer;
+pub mod report;
 pub mod requirement;
 pub mod run;
 pub mod text;

@@ -321,16 +321,16 @@ impl Link {
                 }
             }
             while let Some(length) = event_length(&text) {
-                if limit == Some(0) {
-                    return Ok(Then::End);
-                }
                 let event: Vec<u8> = text.drain(..length).collect();
                 let event = match str::from_utf8(&event) {
                     Ok(event) => self.injector.event(ask, event).into_bytes(),
                     Err(_) => event,
                 };
-                limit = limit.map(|limit| limit - 1);
+                limit = limit.map(|limit| limit.saturating_sub(1));
                 self.send_chunk(&event).await?;
+                if limit == Some(0) {
+                    return Ok(Then::End);
+                }
             }
         }
         self.send_chunk(&text).await?;

@@ -16,6 +16,9 @@ const KINDS: [(&str, &str); 3] = [
     ("roots/list", "roots"),
 ];
 
+/// How often a call is answered that asks for the same again.
+const MAX_ROUNDS: usize = 3;
+
 pub const CHECKS: &[Check] = &[
     check!(
         "mrtr/only-where-allowed",
@@ -44,6 +47,8 @@ pub const CHECKS: &[Check] = &[
             "2026-07-28/mrtr/retry-completes",
             "2026-07-28/mrtr/state-across-connections",
             "2026-07-28/mrtr/abandoned-ok",
+            "2026-07-28/mrtr/state-integrity",
+            "2026-07-28/caching/input-required-no-hints",
         ]
     ),
 ];
@@ -116,6 +121,13 @@ async fn input_required(lab: &mut Lab) -> Result<(), Stop> {
                 &[&exchange],
             );
         }
+        if let Some(hint) = ["ttlMs", "cacheScope"]
+            .into_iter()
+            .find(|hint| result.get(hint).is_some())
+        {
+            let what = format!("a result that asks for input has {hint}");
+            lab.found("2026-07-28/caching/input-required-no-hints", what, &[&exchange]);
+        }
         let requests = result
             .get("inputRequests")
             .and_then(Value::as_object)
@@ -149,7 +161,8 @@ async fn input_required(lab: &mut Lab) -> Result<(), Stop> {
             }
         }
         without_capabilities(lab, &params, &requests).await?;
-        answered(lab, &params, &result, &requests, all.clone()).await?;
+        altered(lab, &params, &result, all.clone()).await?;
+        answered(lab, &params, &result, all.clone()).await?;
     }
     if !asked {
         return Err(Stop::Skip("no tool that may be called asks for input".to_owned()));
@@ -183,39 +196,78 @@ async fn without_capabilities(
     Ok(())
 }
 
-/// The call again, with the input, in a conversation of its own and under a new id.
-async fn answered(
-    lab: &mut Lab,
-    params: &Value,
-    result: &Value,
-    wanted: &Map<String, Value>,
-    capabilities: Value,
-) -> Result<(), Stop> {
+/// The parameters of the call again, with the input that was asked for.
+fn retry(params: &Value, asked: &Value) -> Value {
+    let wanted = asked["inputRequests"].as_object().into_iter().flatten();
     let responses: Map<String, Value> = wanted
-        .iter()
         .map(|(key, wanted)| (key.clone(), response(wanted)))
         .collect();
     let mut params = params.clone();
     params["inputResponses"] = Value::Object(responses);
-    if let Some(state) = result.get("requestState") {
+    if let Some(state) = asked.get("requestState") {
         params["requestState"] = state.clone();
     }
-    let request = call(lab, &params, capabilities);
-    let mut other = lab.another().await?;
-    let exchange = lab.send_as(&mut other, &request).await?;
-    other.close().await;
+    params
+}
+
+/// The call again, with the input, in a conversation of its own and under a new id; and again if it asks for more.
+async fn answered(lab: &mut Lab, params: &Value, result: &Value, capabilities: Value) -> Result<(), Stop> {
     let row = "2026-07-28/mrtr/retry-completes";
-    if lab
-        .note(row, expect::result(&exchange).map(drop), &exchange)
-        .is_none()
-    {
-        lab.found(
-            "2026-07-28/mrtr/state-across-connections",
-            "the input is not taken on another connection",
-            &[&exchange],
-        );
+    let mut asked = result.clone();
+    for round in 1..=MAX_ROUNDS {
+        let request = call(lab, &retry(params, &asked), capabilities.clone());
+        let mut other = lab.another().await?;
+        let exchange = lab.send_as(&mut other, &request).await?;
+        other.close().await;
+        if lab
+            .note(row, expect::result(&exchange).map(drop), &exchange)
+            .is_none()
+        {
+            lab.found(
+                "2026-07-28/mrtr/state-across-connections",
+                "the input is not taken on another connection",
+                &[&exchange],
+            );
+        }
+        match asks(&exchange) {
+            Some(more) if more["inputRequests"] == result["inputRequests"] && round == MAX_ROUNDS => {
+                let what = format!("answered {MAX_ROUNDS} times, it asks for the same");
+                lab.found(row, what, &[&exchange]);
+            }
+            Some(more) if more["inputRequests"] == result["inputRequests"] => asked = more.clone(),
+            _ => break,
+        }
     }
     Ok(())
+}
+
+/// The call again, with the input and a state in which one character is another.
+async fn altered(lab: &mut Lab, params: &Value, result: &Value, capabilities: Value) -> Result<(), Stop> {
+    let Some(state) = result["requestState"].as_str().filter(|state| !state.is_empty()) else {
+        return Ok(());
+    };
+    let mut params = retry(params, result);
+    params["requestState"] = json!(other_state(state));
+    let request = call(lab, &params, capabilities);
+    let exchange = lab.send(&request).await?;
+    let done =
+        asks(&exchange).is_none() && expect::result(&exchange).is_ok_and(|result| result["isError"] != true);
+    if done {
+        let what = "a call whose requestState was altered is done";
+        lab.found("2026-07-28/mrtr/state-integrity", what, &[&exchange]);
+    }
+    Ok(())
+}
+
+/// A state that differs in its middle.
+fn other_state(state: &str) -> String {
+    let middle = state.chars().count() / 2;
+    let swap = |(index, c): (usize, char)| match c {
+        _ if index != middle => c,
+        'a' => 'b',
+        _ => 'a',
+    };
+    state.chars().enumerate().map(swap).collect()
 }
 
 /// An answer to what is asked for.

@@ -1,5 +1,6 @@
 //! Log messages to the client.
 
+use crate::arguments;
 use crate::check::{BOTH, Check, LEGACY, MODERN, check};
 use crate::expect::{self, INVALID_PARAMS};
 use crate::lab::{Lab, Stop};
@@ -42,6 +43,18 @@ pub const CHECKS: &[Check] = &[
         ["2026-07-28/logging/deprecated"]
     ),
     check!(
+        "logging/told-legacy",
+        LEGACY,
+        told_legacy,
+        ["2025-11-25/logging/set-level-filters"]
+    ),
+    check!(
+        "logging/told-modern",
+        MODERN,
+        told_modern,
+        ["2026-07-28/logging/at-or-above-level"]
+    ),
+    check!(
         "logging/declared-legacy",
         LEGACY,
         declared_legacy,
@@ -72,11 +85,12 @@ async fn set_level(lab: &mut Lab) -> Result<(), Stop> {
     lab.needs("logging")?;
     for level in LEVELS {
         let exchange = lab.ask("logging/setLevel", json!({"level": level})).await?;
-        lab.note(
-            "2025-11-25/logging/set-level",
-            expect::result(&exchange),
-            &exchange,
-        );
+        // an empty result may have members that nobody knows, but the level it was given is none of them
+        let is_empty = expect::result(&exchange).and_then(|result| match result.get("level") {
+            None => Ok(()),
+            Some(level) => Err(format!("the result is not empty: it has the level {level}")),
+        });
+        lab.note("2025-11-25/logging/set-level", is_empty, &exchange);
     }
     for level in [json!("loud"), json!(3)] {
         let exchange = lab.ask("logging/setLevel", json!({"level": level})).await?;
@@ -100,6 +114,64 @@ async fn bad_level(lab: &mut Lab) -> Result<(), Stop> {
         expect::error(&exchange, &[INVALID_PARAMS]),
         &exchange,
     );
+    Ok(())
+}
+
+/// Calls of the tools that may be called, for what they log, which the checks that look back judge too.
+async fn calls(lab: &mut Lab, level: Option<&str>) -> Result<Vec<Exchange>, Stop> {
+    let mut exchanges = Vec::new();
+    for tool in lab.callable()? {
+        let Some(arguments) = arguments::valid(tool.input_schema(), lab.shared.seed, false) else {
+            continue;
+        };
+        let mut request = lab.request("tools/call", json!({"name": tool.name, "arguments": arguments}));
+        if let Some(level) = level {
+            request["params"]["_meta"][META_LEVEL] = json!(level);
+        }
+        exchanges.push(lab.send(&request).await?);
+    }
+    Ok(exchanges)
+}
+
+fn below<'e>(exchange: &'e Exchange, least: &str) -> Option<&'e Value> {
+    let index = |level: &Value| LEVELS.iter().position(|known| *level == *known);
+    let least = index(&json!(least))?;
+    logged(exchange).find(|params| index(&params["level"]).is_some_and(|level| level < least))
+}
+
+/// With everything wanted, then with as little as can be.
+async fn told_legacy(lab: &mut Lab) -> Result<(), Stop> {
+    lab.needs("logging")?;
+    lab.spoil();
+    for level in ["debug", "emergency"] {
+        lab.ask("logging/setLevel", json!({"level": level})).await?;
+        for exchange in calls(lab, None).await? {
+            if let Some(below) = below(&exchange, level) {
+                let what = format!("{level} was set, and it logs {}", below["level"]);
+                lab.found("2025-11-25/logging/set-level-filters", what, &[&exchange]);
+                return Ok(());
+            }
+        }
+    }
+    // others may share what was set
+    lab.ask("logging/setLevel", json!({"level": "info"})).await?;
+    Ok(())
+}
+
+async fn told_modern(lab: &mut Lab) -> Result<(), Stop> {
+    for (round, level) in ["debug", "emergency"].into_iter().enumerate() {
+        let exchanges = calls(lab, Some(level)).await?;
+        if round == 0 && !exchanges.iter().any(|exchange| logged(exchange).next().is_some()) {
+            return Err(Stop::Skip("the server logged nothing".to_owned()));
+        }
+        for exchange in exchanges {
+            if let Some(below) = below(&exchange, level) {
+                let what = format!("{level} was asked for, and it logs {}", below["level"]);
+                lab.found("2026-07-28/logging/at-or-above-level", what, &[&exchange]);
+                return Ok(());
+            }
+        }
+    }
     Ok(())
 }
 

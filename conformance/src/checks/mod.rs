@@ -46,8 +46,24 @@ pub fn all() -> impl Iterator<Item = &'static Check> {
 #[cfg(test)]
 mod tests {
     use super::all;
+    use crate::coverage::{is_visible, judges};
     use crate::requirement;
+    use crate::run::GRADED;
     use std::collections::HashSet;
+
+    #[test]
+    fn a_clause_that_binds_and_can_be_seen_is_judged_or_says_why_not() {
+        let mut open = Vec::new();
+        for revision in GRADED {
+            let rows = requirement::all().iter().filter(|row| row.applies_to(revision));
+            for row in rows.filter(|row| is_visible(row) && row.level.is_binding()) {
+                if row.not_judged.is_none() && judges(&row.id, revision).is_empty() {
+                    open.push(format!("{} in {revision}", row.id));
+                }
+            }
+        }
+        assert!(open.is_empty(), "no check judges:\n{}", open.join("\n"));
+    }
 
     #[test]
     fn a_check_has_a_name_of_its_own_and_names_clauses_of_its_revisions() {

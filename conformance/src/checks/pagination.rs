@@ -4,6 +4,7 @@ use crate::check::{BOTH, Check, LEGACY, check};
 use crate::expect::{self, INVALID_PARAMS};
 use crate::lab::{Lab, Stop};
 use mcp_hil_harness::client::Exchange;
+use mcp_hil_harness::http::Piece;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 
@@ -155,11 +156,17 @@ async fn again(lab: &mut Lab) -> Result<(), Stop> {
             return Ok(());
         }
     }
-    // the conversation of the walk was another one
-    let mut other = lab.another().await?;
     let request = lab.request("tools/list", json!({"cursor": cursor}));
-    let exchange = lab.send_as(&mut other, &request).await?;
-    other.close().await;
+    let exchange = if lab.endpoint().is_ok() {
+        let bytes = lab.post(&request).await?.to_bytes();
+        lab.deliver_raw(&[Piece::Bytes(bytes)], &["POST"], None).await?.0
+    } else {
+        // the conversation of the walk was another one
+        let mut other = lab.another().await?;
+        let exchange = lab.send_as(&mut other, &request).await?;
+        other.close().await;
+        exchange
+    };
     lab.note(
         "both/pagination/cursor-cross-connection",
         expect::result(&exchange).map(drop),

@@ -1,10 +1,12 @@
 //! `subscriptions/listen` (2026-07-28, Subscriptions), over HTTP, where each subscription is an answer of its own.
 
 use crate::check::{Check, MODERN, check};
+use crate::checks::tasks::begun;
 use crate::expect::{self, INVALID_PARAMS, METHOD_NOT_FOUND};
 use crate::lab::{Lab, Stop};
 use mcp_hil_harness::client::compose::META_CAPABILITIES;
 use mcp_hil_harness::client::{Exchange, Watch};
+use mcp_hil_harness::fault::Fault;
 use mcp_hil_harness::message;
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -38,6 +40,10 @@ pub const CHECKS: &[Check] = &[
             "2026-07-28/subscriptions/id-equals-request-id",
             "2026-07-28/subscriptions/empty-filter",
             "2026-07-28/subscriptions/stays-open",
+            "2026-07-28/subscriptions/only-requested-types",
+            "2026-07-28/subscriptions/id-on-every-notification",
+            "2026-07-28/subscriptions/close-result-meta",
+            "2026-07-28/http/no-request-notifications-on-listen",
         ]
     ),
     check!(
@@ -90,7 +96,9 @@ async fn listen(lab: &mut Lab, request: &Value) -> Result<(Option<Watch>, Exchan
         .reply()
         .and_then(|reply| reply.header("content-type"))
         .is_some_and(|kind| kind.trim_start().starts_with("text/event-stream"));
+    let has_begun = head.message().is_some() || !told(&head).is_empty();
     match watch {
+        Some(watch) if is_stream && has_begun => Ok((Some(watch), head)),
         Some(mut watch) if is_stream => {
             let first = lab
                 .watch_on(&mut watch, PROMPT, |answer| !answer.events.is_empty())
@@ -177,6 +185,10 @@ async fn acknowledged(lab: &mut Lab) -> Result<(), Stop> {
             "2026-07-28/subscriptions/ack-first"
         };
         let Some(mut watch) = watch else {
+            if matches!(exchange.fault, Some(Fault::Silent(_) | Fault::Slow { .. })) {
+                let what = "subscriptions/listen is not answered in time";
+                lab.found("2026-07-28/subscriptions/ack-prompt", what, &[&exchange]);
+            }
             lab.found(
                 row,
                 "subscriptions/listen is not answered with an event stream",
@@ -211,19 +223,77 @@ async fn acknowledged(lab: &mut Lab) -> Result<(), Stop> {
                 &[&exchange],
             );
         }
+        if theirs.is_none() {
+            let what = "the acknowledgement has no subscriptionId";
+            lab.found("2026-07-28/subscriptions/ack-first", what, &[&exchange]);
+        }
         lab.note(
             "2026-07-28/subscriptions/ack-filter-subset",
             subset(lab, &filter, first),
             &exchange,
         );
-        let more = lab.watch_on(&mut watch, STAYS, |answer| answer.closes).await;
+        // it may be over already
+        let more = if exchange.message().is_some() {
+            exchange
+        } else {
+            lab.watch_on(&mut watch, STAYS, |answer| answer.closes).await
+        };
         let ended = more.reply().is_some_and(|reply| reply.message.is_some());
         if more.fault.is_some() && !ended {
             let what = "the stream ends at once, without a result".to_owned();
             lab.found("2026-07-28/subscriptions/stays-open", what, &[&more]);
         }
+        stream(lab, &id, &filter, &more);
     }
     Ok(())
+}
+
+/// What came on a stream after its acknowledgement: notifications of what was asked for, each with the id of the
+/// subscription, and at the end a result with it.
+fn stream(lab: &mut Lab, id: &Value, filter: &Value, exchange: &Exchange) {
+    const ID: &str = "/params/_meta/io.modelcontextprotocol~1subscriptionId";
+    let kinds = [
+        ("notifications/tools/list_changed", "toolsListChanged"),
+        ("notifications/prompts/list_changed", "promptsListChanged"),
+        ("notifications/resources/list_changed", "resourcesListChanged"),
+        ("notifications/resources/updated", "resourceSubscriptions"),
+        ("notifications/tasks", "taskIds"),
+    ];
+    for notification in told(exchange).iter().skip(1) {
+        let method = message::method(notification).unwrap_or_default();
+        let of = |what: &str| format!("{what}: {}", expect::brief(notification));
+        if matches!(method, "notifications/progress" | "notifications/message") {
+            let row = "2026-07-28/http/no-request-notifications-on-listen";
+            lab.found(
+                row,
+                of("a subscription carries what belongs to a request"),
+                &[exchange],
+            );
+            continue;
+        }
+        if notification.pointer(ID) != Some(id) {
+            let row = "2026-07-28/subscriptions/id-on-every-notification";
+            lab.found(
+                row,
+                of(&format!("a notification is not of subscription {id}")),
+                &[exchange],
+            );
+        }
+        if kinds
+            .iter()
+            .any(|(name, asked)| *name == method && filter.get(asked).is_none())
+        {
+            let row = "2026-07-28/subscriptions/only-requested-types";
+            lab.found(row, of("nobody asked for it"), &[exchange]);
+        }
+    }
+    let result = exchange.message().and_then(|message| message.get("result"));
+    if let Some(result) = result
+        && result.pointer("/_meta/io.modelcontextprotocol~1subscriptionId") != Some(id)
+    {
+        let what = format!("subscription {id} ends with {}", expect::brief(result));
+        lab.found("2026-07-28/subscriptions/close-result-meta", what, &[exchange]);
+    }
 }
 
 /// That only what was asked for and is supported is acknowledged.
@@ -340,6 +410,18 @@ async fn tasks(lab: &mut Lab) -> Result<(), Stop> {
             let what = "a task that is not there is acknowledged";
             lab.found("2026-07-28/tasks/notify-ack-taskids", what, &[&exchange]);
         }
+    }
+    let task = begun(lab).await?;
+    let id = lab.fresh_id();
+    request["id"] = json!(id);
+    request["params"]["notifications"] = json!({"taskIds": [task["taskId"]]});
+    let (watch, exchange) = listen(lab, &request).await?;
+    drop(watch);
+    if let Some(first) = told(&exchange).first()
+        && first.pointer("/params/notifications/taskIds") != Some(&json!([task["taskId"]]))
+    {
+        let what = format!("task {} is listened to, and not acknowledged", task["taskId"]);
+        lab.found("2026-07-28/tasks/notify-ack-taskids", what, &[&exchange]);
     }
     Ok(())
 }

@@ -5,6 +5,7 @@ mod talk;
 pub(crate) use talk::{Call, Diff, Record, Snapshot, Tools};
 
 use crate::access::Access;
+use crate::reports::Reports;
 use crate::{bench, exit, targets};
 use clap::{Parser, Subcommand, ValueEnum};
 use mcp_hil_harness::discover::SERVICE;
@@ -157,12 +158,8 @@ pub(crate) struct Playing {
     /// Stretch every time limit by this factor, for slow targets
     #[arg(long, value_name = "FACTOR", default_value = "1", value_parser = factor)]
     pub deadline_factor: f64,
-    /// Write everything as JSON, - for standard output
-    #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
-    /// Write JUnit XML, - for standard output
-    #[arg(long, value_name = "FILE")]
-    pub junit: Option<PathBuf>,
+    #[command(flatten)]
+    pub reports: Reports,
     /// Colour the output
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     pub color: Color,
@@ -204,6 +201,17 @@ pub(crate) struct Check {
     /// Count warnings as failures
     #[arg(long)]
     pub strict: bool,
+    /// Failures that are known, a TOML file: they pass, and one of them that passes fails the run
+    #[arg(long, value_name = "FILE")]
+    pub baseline: Option<PathBuf>,
+    /// Write what is found to the file of --baseline
+    #[arg(long, requires = "baseline")]
+    pub update_baseline: bool,
+    /// Expect what is known of a family of servers: esp-claw
+    #[arg(long, value_name = "NAME")]
+    pub profile: Option<String>,
+    #[command(flatten)]
+    pub reports: Reports,
     /// List the checks with the clauses they judge, and touch nothing
     #[arg(long)]
     pub list: bool,

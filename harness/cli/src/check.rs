@@ -3,18 +3,34 @@
 use crate::args::Check;
 use crate::exit::Exit;
 use crate::output;
+use crate::reports::Sinks;
 use crate::targets::{self, Options};
-use mcp_hil_conformance::checks;
+use indicatif::ProgressBar;
+use mcp_hil_conformance::baseline::{self, Baseline};
 use mcp_hil_conformance::run::{self, RunError};
-use mcp_hil_conformance::text;
-use mcp_hil_conformance::verdict::{Report, Verdict};
-use std::time::{SystemTime, UNIX_EPOCH};
+use mcp_hil_conformance::verdict::Verdict;
+use mcp_hil_conformance::{checks, report as shown, text};
+use mcp_hil_harness::report::{self, Report};
+use std::io::IsTerminal as _;
+use std::path::Path;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 pub async fn run(args: Check) -> Exit {
     if args.list {
         return list();
     }
     let name = args.target.unwrap_or_default();
+    let (profile, known) = match (
+        profile(args.profile.as_deref()),
+        read(args.baseline.as_deref(), args.update_baseline),
+    ) {
+        (Ok(profile), Ok(known)) => (profile, known),
+        (Err(reason), _) | (_, Err(reason)) => return Exit::Usage.because(&reason),
+    };
+    let sinks = match Sinks::open(&args.reports) {
+        Ok(sinks) => sinks,
+        Err(reason) => return Exit::Usage.because(&reason),
+    };
     let options = Options {
         firmware: args.firmware,
         deadline_factor: args.deadline_factor,
@@ -37,24 +53,119 @@ pub async fn run(args: Check) -> Exit {
         jobs: args.jobs,
         deadline_factor: args.deadline_factor,
     };
-    let style = output::style(args.color, false);
+    let to_stderr = sinks.take_stdout();
+    let style = output::style(args.color, to_stderr);
+    let progress = if std::io::stderr().is_terminal() && !args.verbose {
+        ProgressBar::new_spinner()
+    } else {
+        ProgressBar::hidden()
+    };
+    progress.enable_steady_tick(Duration::from_millis(100));
+    let (mut done, mut broken) = (0, 0);
     let graded = run::run(&name, &subject.target, &options, |judged| {
-        if args.verbose
-            || matches!(
-                judged.verdict,
-                Verdict::Fail | Verdict::Warn | Verdict::Infrastructure
-            )
-        {
-            output::print(false, &text::judged(judged, style, args.verbose));
+        done += 1;
+        broken += usize::from(matches!(judged.verdict, Verdict::Fail | Verdict::Warn));
+        progress.set_message(format!("{done} checks, {broken} with findings: {}", judged.id));
+        if args.verbose {
+            output::print(to_stderr, &text::judged(judged, style, true));
         }
-    });
-    let report = match graded.await {
-        Ok(report) => report,
+    })
+    .await;
+    progress.finish_and_clear();
+    let mut report = match graded {
+        Ok(graded) => shown::report(&graded),
         Err(error @ RunError::Unreachable(_)) => return Exit::Infrastructure.because(&error.to_string()),
         Err(error @ RunError::NoRevision(_)) => return Exit::NothingRan.because(&error.to_string()),
     };
-    output::print(false, &text::summary(&report));
-    exit(&report, args.strict)
+    if let (Some(path), true) = (&args.baseline, args.update_baseline) {
+        let text = baseline::update(&report, &known);
+        if let Err(error) = std::fs::write(path, &text) {
+            return Exit::Usage.because(&format!("{} can't be written: {error}", path.display()));
+        }
+        match Baseline::parse(&text) {
+            Ok(written) => written.apply(&mut report, &today()),
+            Err(error) => {
+                return Exit::Infrastructure.because(&format!("the baseline was not written well: {error}"));
+            }
+        };
+    } else {
+        known.apply(&mut report, &today());
+    }
+    let gone = profile.apply(&mut report, &today());
+    let next = next(&name, &report, &args.reports.html, args.baseline.as_deref());
+    output::print(to_stderr, &report::brief(&report, style, &next));
+    for line in gone {
+        output::print(to_stderr, &format!("profile: {}\n", report::escape_line(&line)));
+    }
+    drop(open);
+    sinks.finish(&report, args.strict)
+}
+
+/// What to do now, line by line.
+fn next(
+    target: &str,
+    report: &Report,
+    html: &Option<std::path::PathBuf>,
+    baseline: Option<&Path>,
+) -> Vec<String> {
+    let mut next = Vec::new();
+    let quoted = if target.contains(' ') {
+        format!("'{target}'")
+    } else {
+        target.to_owned()
+    };
+    if let Some(first) = report.found().first() {
+        next.push(format!(
+            "Bytes and a line that repeats it:  mcp-hil check {quoted} --only {} -v",
+            first.id
+        ));
+        if html.is_none() {
+            next.push(format!(
+                "Everything, to click through:      mcp-hil check {quoted} --html report.html"
+            ));
+        }
+        if baseline.is_none() {
+            next.push(format!("Accept what is known:              mcp-hil check {quoted} --baseline known.toml --update-baseline"));
+        }
+    }
+    if let Some(html) = html.as_ref().filter(|html| *html != Path::new("-")) {
+        next.push(format!("Everything, to click through:      {}", html.display()));
+    }
+    next
+}
+
+fn profile(name: Option<&str>) -> Result<Baseline, String> {
+    let Some(name) = name else {
+        return Ok(Baseline::default());
+    };
+    match baseline::profile(name) {
+        Some(Ok(profile)) => Ok(profile),
+        Some(Err(error)) => Err(format!("--profile {name}: {error}")),
+        None => {
+            let known: Vec<_> = baseline::profiles().collect();
+            Err(format!(
+                "--profile {name}: no such profile; known: {}",
+                known.join(", ")
+            ))
+        }
+    }
+}
+
+/// The baseline; one that is to be written may be missing.
+fn read(path: Option<&Path>, is_written: bool) -> Result<Baseline, String> {
+    let Some(path) = path else {
+        return Ok(Baseline::default());
+    };
+    match std::fs::read_to_string(path) {
+        Ok(text) => Baseline::parse(&text).map_err(|error| format!("{}: {error}", path.display())),
+        Err(error) if is_written && error.kind() == std::io::ErrorKind::NotFound => Ok(Baseline::default()),
+        Err(error) => Err(format!("{}: {error}", path.display())),
+    }
+}
+
+/// The date in UTC, as `2027-01-31`.
+fn today() -> String {
+    jiff::Timestamp::now().strftime("%F").to_string()
 }
 
 /// A seed that differs from run to run; it is printed.
@@ -72,17 +183,4 @@ fn list() -> Exit {
         }
     }
     Exit::Passed
-}
-
-/// A failure counts more than trouble with the target, and trouble more than a pass.
-fn exit(report: &Report, strict: bool) -> Exit {
-    if report.count(Verdict::Fail) > 0 || strict && report.count(Verdict::Warn) > 0 {
-        Exit::Failed
-    } else if report.count(Verdict::Infrastructure) > 0 {
-        Exit::Infrastructure
-    } else if report.count(Verdict::Pass) + report.count(Verdict::Warn) > 0 {
-        Exit::Passed
-    } else {
-        Exit::NothingRan.because("no check ran: none is chosen by --only, or all were skipped")
-    }
 }

@@ -13,6 +13,7 @@ mod playing;
 mod record;
 mod reference;
 mod replay;
+mod reports;
 mod requirements;
 #[cfg(target_os = "linux")]
 mod run;

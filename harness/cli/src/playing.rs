@@ -2,22 +2,22 @@
 
 use crate::args::Playing;
 use crate::exit::Exit;
-use crate::output::{self, Sink};
+use crate::output;
+use crate::reports::Sinks;
 use mcp_hil_harness::replay::CONTRACT;
 use mcp_hil_harness::report::style::Style;
-use mcp_hil_harness::report::{self, NOT_PLAYED, Played, Report, Verdict};
+use mcp_hil_harness::report::{self, Case, Detail, NOT_PLAYED, Report, Verdict};
 use mcp_hil_harness::revision::Revision;
 use mcp_hil_harness::transcript::{self, Transcript};
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Transcripts that were chosen, and outputs that are open.
 pub struct Chosen {
     /// In the order in which they are played.
     pub transcripts: Vec<Transcript>,
-    json: Option<Sink>,
-    junit: Option<Sink>,
+    sinks: Sinks,
     to_stderr: bool,
     style: Style,
     verbose: bool,
@@ -52,24 +52,11 @@ impl Chosen {
                 );
             }
         }
-        let is_stdout = |path: &Option<_>| path.as_deref() == Some(Path::new("-"));
-        if is_stdout(&args.json) && is_stdout(&args.junit) {
-            return Err(Exit::Usage.because("--json and --junit can't both go to standard output"));
-        }
-        let to_stderr = is_stdout(&args.json) || is_stdout(&args.junit);
-        let open = |path: &Option<_>| path.as_deref().map(Sink::open).transpose();
-        let (json, junit) = open(&args.json)
-            .and_then(|json| Ok((json, open(&args.junit)?)))
-            .map_err(|reason| Exit::Usage.because(&reason))?;
-        if let (Some(one), Some(other)) = (&args.json, &args.junit)
-            && is_same_file(one, other)
-        {
-            return Err(Exit::Usage.because("--json and --junit can't both go to the same file"));
-        }
+        let sinks = Sinks::open(&args.reports).map_err(|reason| Exit::Usage.because(&reason))?;
+        let to_stderr = sinks.take_stdout();
         Ok(Self {
             transcripts,
-            json,
-            junit,
+            sinks,
             to_stderr,
             style: output::style(args.color, to_stderr),
             verbose: args.verbose,
@@ -83,7 +70,7 @@ impl Chosen {
     }
 
     /// Prints a result. What keeps a board from all the rest is told once; the summary counts, and --json has every one.
-    pub fn tell(&self, played: &Played) {
+    pub fn tell(&self, played: &Case) {
         if let Some(reason) = for_the_rest(&played.verdict) {
             let before = self
                 .unplayed
@@ -93,7 +80,7 @@ impl Chosen {
                 return;
             }
         }
-        self.print(&report::line(played, self.style));
+        self.print(&report::line(played, self.style, Detail::Full));
         if self.verbose {
             for (step, exchange) in &played.exchanges {
                 self.print(&format!(
@@ -108,18 +95,7 @@ impl Chosen {
     /// Prints the summary, writes the reports and gives the exit code.
     pub fn finish(self, report: &Report) -> Exit {
         self.print(&report::summary(report));
-        let json = self.json.map(|sink| sink.write(&report::json(report)));
-        let junit = self.junit.map(|sink| {
-            report::junit(report)
-                .map_err(std::io::Error::other)
-                .and_then(|text| sink.write(&text))
-        });
-        for written in [json, junit].into_iter().flatten() {
-            if let Err(error) = written {
-                return Exit::Infrastructure.because(&format!("a report could not be written: {error}"));
-            }
-        }
-        exit(report)
+        self.sinks.finish(report, false)
     }
 }
 
@@ -129,14 +105,6 @@ fn for_the_rest(verdict: &Verdict) -> Option<&str> {
         Verdict::Infrastructure(reason) => Some(reason),
         Verdict::Skip(reason) if reason.starts_with(NOT_PLAYED) => Some(reason),
         _ => None,
-    }
-}
-
-/// Whether two paths lead to one regular file.
-fn is_same_file(one: &Path, other: &Path) -> bool {
-    match (one.canonicalize(), other.canonicalize()) {
-        (Ok(one), Ok(other)) => one == other && one.is_file(),
-        _ => false,
     }
 }
 
@@ -162,18 +130,4 @@ pub fn choose(choice: &Choice<'_>) -> Result<Vec<Transcript>, transcript::Transc
             && transcript.id().contains(choice.filter)
     });
     Ok(transcripts)
-}
-
-/// A failure counts more than trouble with the target, and trouble more than a pass.
-fn exit(report: &Report) -> Exit {
-    let tally = report.tally();
-    if tally.failed > 0 {
-        Exit::Failed
-    } else if tally.infrastructure > 0 {
-        Exit::Infrastructure
-    } else if tally.passed > 0 {
-        Exit::Passed
-    } else {
-        Exit::NothingRan
-    }
 }

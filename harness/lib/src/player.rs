@@ -5,7 +5,7 @@ use crate::client::{Client, ClientError, Exchange, HttpWire, Limits, Wire};
 use crate::fault::{Fault, seconds};
 use crate::judge::{self, Asked, judge};
 use crate::prepare::{self, Prepared};
-use crate::report::{Failure, NOT_PLAYED, Played, Verdict};
+use crate::report::{Case, Finding, NOT_PLAYED, Verdict};
 use crate::revision::{Era, Revision};
 use crate::shape::Shapes;
 use crate::target::Target;
@@ -52,7 +52,7 @@ pub struct Player {
 
 /// Why a transcript ended before its end.
 enum Stop {
-    Fail(Box<Failure>),
+    Fail(Box<Finding>),
     Skip(String),
     Infrastructure(String),
 }
@@ -82,43 +82,44 @@ impl Player {
     }
 
     /// Plays a transcript. Always ends: every wait in it has a limit.
-    pub async fn play(&mut self, transcript: &Transcript) -> Played {
+    pub async fn play(&mut self, transcript: &Transcript) -> Case {
         let started = Instant::now();
         let mut exchanges = Vec::new();
         self.began = started;
         let verdict = match self.run(transcript, &mut exchanges).await {
             Ok(()) => Verdict::Pass,
-            Err(Stop::Fail(mut failure)) => {
+            Err(Stop::Fail(mut finding)) => {
                 if let Some(console) = &self.console {
                     sleep(CONSOLE_LAG).await;
-                    failure.console = console.since(self.began);
+                    finding.console = console.since(self.began);
                 }
                 if let Target::Http(endpoint) = &self.target {
-                    failure.redact(|text| endpoint.access.redact(text));
+                    finding.redact(|text| endpoint.access.redact(text));
                 }
-                Verdict::Fail(failure)
+                Verdict::Fail(vec![*finding])
             }
             Err(Stop::Skip(reason)) => Verdict::Skip(reason),
             Err(Stop::Infrastructure(reason)) => Verdict::Infrastructure(reason),
         };
-        let fault = match &verdict {
-            Verdict::Fail(failure) => failure
-                .exchange
-                .as_ref()
-                .and_then(|exchange| exchange.fault.as_ref()),
-            _ => None,
-        };
+        let fault = verdict
+            .findings()
+            .iter()
+            .flat_map(|finding| &finding.exchanges)
+            .find_map(|exchange| exchange.fault.as_ref());
         match (&verdict, fault) {
             (Verdict::Skip(_), _) => {}
             (_, Some(Fault::Silent(_) | Fault::Unreachable { .. })) => self.silent += 1,
             _ => self.silent = 0,
         }
-        Played {
+        Case {
             board: None,
+            stage: None,
             id: transcript.id(),
             title: transcript.title.clone(),
             about: transcript.about.clone(),
+            clauses: Vec::new(),
             verdict,
+            expected: None,
             exchanges,
             time: started.elapsed(),
         }
@@ -303,7 +304,7 @@ impl Player {
             None => Err(Stop::Skip(reason)),
             Some(contract) => {
                 let reason = format!("{reason}; contract {contract} has {revision}");
-                Err(Stop::Fail(Box::new(Failure::plain(
+                Err(Stop::Fail(Box::new(Finding::plain(
                     step,
                     reason,
                     done.into_iter().next(),
@@ -340,7 +341,7 @@ impl Player {
                     }
                     _ => "the server closed the connection, which should stay open".to_owned(),
                 };
-                return Err(Stop::Fail(Box::new(Failure::plain(
+                return Err(Stop::Fail(Box::new(Finding::plain(
                     scene.step,
                     reason,
                     Some(exchange),
@@ -434,12 +435,12 @@ impl Player {
                     scene.captures.extend(captured);
                     return Ok(());
                 }
-                Err(Stop::Fail(mut failure)) if Instant::now() >= end => {
-                    failure.reason = format!(
+                Err(Stop::Fail(mut finding)) if Instant::now() >= end => {
+                    finding.reason = format!(
                         "not answered as expected within {}; the last answer:",
                         seconds(&deadline)
                     );
-                    return Err(Stop::Fail(failure));
+                    return Err(Stop::Fail(finding));
                 }
                 Err(_) => sleep_until(next.min(end).into()).await,
             }
@@ -467,9 +468,9 @@ impl Player {
         exchange: &Exchange,
         index: usize,
     ) -> Result<Captures, Stop> {
-        let fail = |failure| Err(Stop::Fail(Box::new(failure)));
+        let fail = |finding| Err(Stop::Fail(Box::new(finding)));
         let Some(reply) = exchange.replies.get(index) else {
-            return fail(Failure::plain(
+            return fail(Finding::plain(
                 step,
                 format!("answer {} never came", index + 1),
                 Some(exchange.clone()),
@@ -500,13 +501,11 @@ impl Player {
         } else {
             String::new()
         };
-        fail(Failure {
-            step: step.to_owned(),
-            reason: format!("the answer{which} is not as expected"),
+        let reason = format!("the answer{which} is not as expected");
+        fail(Finding {
             mismatches,
             compared: expected.zip(got),
-            exchange: Some(exchange.clone()),
-            console: Vec::new(),
+            ..Finding::plain(step, reason, Some(exchange.clone()))
         })
     }
 
@@ -532,13 +531,13 @@ impl Player {
         } else {
             fault.to_string()
         };
-        Stop::Fail(Box::new(Failure::plain(step, reason, exchange)))
+        Stop::Fail(Box::new(Finding::plain(step, reason, exchange)))
     }
 
     fn stop_for(&self, step: &str, error: ClientError) -> Stop {
         match error {
             ClientError::Fault { fault, exchange, .. } => self.stop(step, fault, Some(*exchange)),
-            other => Stop::Fail(Box::new(Failure::plain(
+            other => Stop::Fail(Box::new(Finding::plain(
                 step,
                 other.to_string(),
                 Some(other.exchange().clone()),

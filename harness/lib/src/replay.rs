@@ -3,7 +3,7 @@
 use crate::board::console::Console;
 use crate::client::{self, Limits, Probe};
 use crate::player::{Known, Player};
-use crate::report::{Failure, NOT_PLAYED, Played, Report, Verdict};
+use crate::report::{Case, Finding, NOT_PLAYED, Report, Verdict};
 use crate::revision::Revision;
 use crate::target::Target;
 use crate::transcript::Transcript;
@@ -52,19 +52,21 @@ pub async fn replay(
     subjects: &[Subject],
     transcripts: &[Transcript],
     deadline_factor: f64,
-    told: impl FnMut(&Played),
+    told: impl FnMut(&Case),
 ) -> Report {
     let started = Instant::now();
     let told = RefCell::new(told);
     let each = subjects.iter().map(|subject| {
-        let tell = |played: &Played| told.borrow_mut()(played);
+        let tell = |played: &Case| told.borrow_mut()(played);
         replay_one(subject, transcripts, deadline_factor, tell)
     });
     let results = join_all(each).await.into_iter().flatten().collect();
     Report {
+        command: "replay",
         target: target.to_owned(),
         results,
         time: started.elapsed(),
+        ..Report::default()
     }
 }
 
@@ -72,11 +74,11 @@ async fn replay_one(
     subject: &Subject,
     transcripts: &[Transcript],
     deadline_factor: f64,
-    told: impl Fn(&Played),
-) -> Vec<Played> {
+    told: impl Fn(&Case),
+) -> Vec<Case> {
     let started = Instant::now();
-    let mut results: Vec<Played> = Vec::new();
-    let mut tell = |mut played: Played| {
+    let mut results: Vec<Case> = Vec::new();
+    let mut tell = |mut played: Case| {
         played.board.clone_from(&subject.board);
         told(&played);
         results.push(played);
@@ -105,7 +107,7 @@ async fn replay_one(
             let reason = probe.to_string();
             let verdict = match probe {
                 Probe::Unreachable(_) | Probe::HttpSse => None,
-                Probe::NotMcp(error) => Some(Failure::plain(
+                Probe::NotMcp(error) => Some(Finding::plain(
                     "find out what the target speaks",
                     reason.clone(),
                     Some(error.exchange().clone()),
@@ -119,7 +121,7 @@ async fn replay_one(
                         .for_each(|transcript| tell(unplayed(transcript, Verdict::Skip(reason.clone()))));
                     return results;
                 }
-                Probe::NoCommonRevision(_) => Some(Failure::plain(
+                Probe::NoCommonRevision(_) => Some(Finding::plain(
                     "find out what the target speaks",
                     reason.clone(),
                     None,
@@ -127,21 +129,24 @@ async fn replay_one(
             };
             let rest = match verdict {
                 None => Verdict::Infrastructure(reason),
-                Some(mut failure) => {
+                Some(mut finding) => {
                     if let Some(console) = &subject.console {
-                        failure.console = console.since(started);
+                        finding.console = console.since(started);
                     }
                     let time = started.elapsed();
                     let title = "the target answers as an MCP server".to_owned();
-                    let verdict = Verdict::Fail(Box::new(failure));
-                    tell(Played {
+                    let verdict = Verdict::Fail(vec![finding]);
+                    tell(Case {
                         board: None,
+                        stage: None,
                         id: "probe".to_owned(),
                         title,
                         about:
                             "Before any transcript is played, the target is asked which revisions it speaks."
                                 .to_owned(),
                         verdict,
+                        clauses: Vec::new(),
+                        expected: None,
                         exchanges: Vec::new(),
                         time,
                     });
@@ -175,14 +180,17 @@ pub async fn known(subject: &Subject, limits: Limits) -> Result<Known, Probe> {
     })
 }
 
-fn unplayed(transcript: &Transcript, verdict: Verdict) -> Played {
+fn unplayed(transcript: &Transcript, verdict: Verdict) -> Case {
     let (id, title) = (transcript.id(), transcript.title.clone());
-    Played {
+    Case {
         board: None,
+        stage: None,
         id,
         title,
         about: transcript.about.clone(),
         verdict,
+        clauses: Vec::new(),
+        expected: None,
         exchanges: Vec::new(),
         time: std::time::Duration::ZERO,
     }

@@ -4,7 +4,7 @@
 use mcp_hil_harness::bench::failure::{Failure, Kind};
 use mcp_hil_harness::board::console::Console;
 use mcp_hil_harness::discover;
-use mcp_hil_harness::report::{Played, Verdict};
+use mcp_hil_harness::report::{Case, Verdict};
 use mcp_hil_harness::run::{Clues, Dut, Options, Stages, Started, run};
 use std::sync::Arc;
 use std::time::Instant;
@@ -45,7 +45,7 @@ impl Dut for Board {
 }
 
 /// Runs a firmware on a board that comes to nothing: the one result that there is.
-async fn result_of(board: Result<Prints, &'static str>) -> Played {
+async fn result_of(board: Result<Prints, &'static str>) -> Case {
     let options = Options {
         // a hundredth: nobody is there to be waited for
         deadline_factor: 0.01,
@@ -57,7 +57,7 @@ async fn result_of(board: Result<Prints, &'static str>) -> Played {
         ..Options::default()
     };
     let report = run("firmware.elf", &mut [Board(board)], &[], &options, |_| ()).await;
-    let [played] = <[Played; 1]>::try_from(report.results).unwrap();
+    let [played] = <[Case; 1]>::try_from(report.results).unwrap();
     assert_eq!(
         (played.id.as_str(), played.board.as_deref()),
         ("run", Some("desk"))
@@ -95,18 +95,20 @@ async fn a_board_without_an_address_is_the_network_s_matter() {
 #[tokio::test]
 async fn a_firmware_that_ends_has_failed_with_its_console() {
     let lines = &["mcp-device panic at src/main.rs:1:1: no"];
-    let Verdict::Fail(failure) = result_of(Ok(Prints { lines, ends: true })).await.verdict else {
+    let Verdict::Fail(findings) = result_of(Ok(Prints { lines, ends: true })).await.verdict else {
         panic!("it did not fail");
     };
+    let failure = &findings[0];
     assert!(failure.reason.starts_with("boot-panic: "), "{}", failure.reason);
     assert_eq!(failure.console, lines);
 }
 
 #[tokio::test]
 async fn a_firmware_that_says_nothing_has_failed() {
-    let Verdict::Fail(failure) = prints(&["hello"]).await else {
+    let Verdict::Fail(findings) = prints(&["hello"]).await else {
         panic!("it did not fail");
     };
+    let failure = &findings[0];
     assert!(failure.reason.starts_with("hung: it told neither "), "{}", failure.reason);
 }
 
@@ -117,9 +119,10 @@ async fn a_firmware_that_serves_and_is_not_announced_has_failed() {
         "mcp-device boot stage=address ip=127.0.0.1",
         "mcp-device boot stage=serving url=http://127.0.0.1:9/mcp",
     ]);
-    let Verdict::Fail(failure) = verdict.await else {
+    let Verdict::Fail(findings) = verdict.await else {
         panic!("it did not fail");
     };
+    let failure = &findings[0];
     let expected = "not-announced: the board (02:00:5e:00:53:01, 127.0.0.1) ";
     assert!(failure.reason.starts_with(expected), "{}", failure.reason);
 }

@@ -555,6 +555,18 @@ pub(super) const FAULTS: &[Fault] = &[
     )
     .needs(&["streams"])
     .event(run_together),
+    must(
+        "legacy-client-ok",
+        MODERN,
+        "2026-07-28/dual-era/modern-only-initialize-http-400",
+        "serves no legacy clients, and refuses them with 200",
+    )
+    .any_era()
+    .http()
+    .answer(|ask| {
+        ask.is("initialize")
+            .then(|| Reply::error(200, &ask.id(), -32601, "use 2026-07-28"))
+    }),
 ];
 
 /// Whether `Mcp-Name` begins so on a call.

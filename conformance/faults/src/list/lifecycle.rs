@@ -256,6 +256,8 @@ pub(super) const FAULTS: &[Fault] = &[
             ask.is("initialize").then(|| Reply::result(&ask.id(), result))
         },
     ),
+    should("legacy-client-puzzled", MODERN, "2026-07-28/dual-era/modern-only-names-versions", "serves no legacy clients, and does not say whom it serves").any_era().http()
+        .answer(|ask| ask.is("initialize").then(|| Reply::error(400, &ask.id(), -32601, "no such method"))),
     must("modern-unanswered", MODERN, "2026-07-28/version/base-patterns-supported", "never answers an unknown method")
         .http()
         .answer(|ask| (ask.is_request() && !known(&ask.rpc())).then(|| Reply::framed(Framing::Never))),

@@ -223,6 +223,20 @@ pub(super) const FAULTS: &[Fault] = &[
         });
     }),
     must(
+        "header-integer-large",
+        MODERN,
+        "2026-07-28/tools/x-mcp-header-safe-integers",
+        "mirrors an integer that no double holds",
+    )
+    .say(|ask, message| {
+        first_tool(ask, message, |tool| {
+            property(
+                tool,
+                json!({ "type": "integer", "maximum": u64::MAX, "x-mcp-header": "Region" }),
+            )
+        });
+    }),
+    must(
         "header-of-object",
         MODERN,
         "2026-07-28/tools/x-mcp-header-primitive",

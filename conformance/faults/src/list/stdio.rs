@@ -86,6 +86,15 @@ pub(super) const FAULTS: &[Fault] = &[
         "puts a line break after every comma",
     )
     .line(|_, line| line.replace(",\"", ",\n\"")),
+    must(
+        "legacy-client-ignored",
+        MODERN,
+        "2026-07-28/dual-era/modern-only-initialize-stdio-error",
+        "serves no legacy clients, and does not answer them",
+    )
+    .any_era()
+    .stdio()
+    .answer(|ask| ask.is("initialize").then(|| Reply::framed(Framing::Never))),
 ];
 
 fn lose_version(ask: &mut Ask) {

@@ -1,6 +1,6 @@
 //! Subscriptions (2026-07-28).
 
-use super::{key, result_of};
+use super::key;
 use crate::ask::Ask;
 use crate::fault::{Fault, MODERN, must, must_not, should};
 use crate::reply::{Framing, Reply};
@@ -286,9 +286,12 @@ pub(super) const FAULTS: &[Fault] = &[
         "ends a subscription without saying which",
     )
     .needs(NEEDS)
-    .say(|ask, message| {
-        if let Some(result) = result_of(ask, message, "subscriptions/listen") {
-            super::remove(result, "_meta");
+    .says(|ask, message| {
+        let end = json!({ "jsonrpc": "2.0", "id": ask.id(), "result": { "resultType": "complete" } });
+        if acknowledges(&message) {
+            vec![message, end]
+        } else {
+            vec![message]
         }
     }),
 ];

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a panic is a failed test")]
 
 mod bench;
+mod coverage;
 mod table;
 
 use bench::{Broken, Graded};
@@ -44,6 +45,8 @@ fn main() -> ExitCode {
         }
     }
     for revision in GRADED {
+        let name = format!("{revision}::coverage");
+        trials.push(Trial::test(name, move || coverage::is_covered(revision)));
         for (name, features) in [("plain", Features::default()), ("all-features", Features::all())] {
             let name = format!("{revision}::http::good::{name}");
             trials.push(Trial::test(name, move || is_good(revision, features)));

@@ -1,5 +1,7 @@
 //! The results as a page: counts by revision and area, then every fault.
 
+use crate::coverage::Coverage;
+use mcp_hil_conformance::run::GRADED;
 use mcp_hil_faults::{Fault, Level, Transport};
 use mcp_hil_harness::revision::Revision;
 use std::collections::BTreeMap;
@@ -45,7 +47,7 @@ fn share((seen, all): (usize, usize)) -> String {
     if all == 0 {
         "-".to_owned()
     } else {
-        format!("{seen} of {all} ({:.0} %)", 100.0 * seen as f64 / all as f64)
+        format!("{seen} of {all} ({:.1} %)", 100.0 * seen as f64 / all as f64)
     }
 }
 
@@ -74,6 +76,26 @@ pub fn write(rows: &mut [Row]) {
             "| {revision} | {area} | {} | {} |",
             share(count.binding),
             share(count.other)
+        );
+    }
+    text.push_str(
+        "\nBinding clauses of a server that messages show, by what became of them; a check counts where a fault turns it red. Those of mDNS count apart: \
+         their faults are made on a network.\n\n| revision | shown to be judged | check without a fault | not judged | mDNS |\n|---|---|---|---|---|\n",
+    );
+    for revision in GRADED {
+        let coverage = Coverage::of(revision);
+        let not: Vec<_> = coverage
+            .not_judged
+            .iter()
+            .map(|row| format!("`{}`", row.id))
+            .collect();
+        let _ = writeln!(
+            text,
+            "| {revision} | {} | {} | {} | {} |",
+            share((coverage.shown.len(), coverage.all())),
+            coverage.without_fault.len(),
+            not.join(", "),
+            coverage.mdns
         );
     }
     text.push_str("\n| revision | fault | what it does | clause | seen by |\n|---|---|---|---|---|\n");

@@ -4,7 +4,7 @@ use super::{asked, media_type};
 use crate::check::{BOTH, Check, LEGACY, MODERN, Over, check};
 use crate::expect;
 use crate::lab::{Lab, Stop};
-use mcp_hil_harness::client::Exchange;
+use mcp_hil_harness::client::{Exchange, Reply};
 use mcp_hil_harness::fault::Fault;
 use mcp_hil_harness::http::Malformed;
 use serde_json::{Value, json};
@@ -126,6 +126,8 @@ fn holds_one_object(exchange: &Exchange) -> Result<(), String> {
         (None, Some(why)) => Err(why.clone()),
         // a refusal below JSON-RPC may be empty
         (None, None) if !matches!(reply.status, Some(200..=299)) => Ok(()),
+        // taken for a notification, whose answer has no body; that it is none is judged elsewhere
+        (None, None) if exchange.reply().is_some_and(|reply| reply.status == Some(202)) => Ok(()),
         (None, None) => Err("the body is empty".to_owned()),
     }
 }
@@ -147,12 +149,23 @@ async fn answer_length(lab: &mut Lab) -> Result<(), Stop> {
             {
                 format!("{fault}, though the JSON of its body is whole: its length says more")
             }
+            None if exchange.reply().is_some_and(is_cut_by_length) => {
+                "the body ends in the middle of its JSON: Content-Length says less".to_owned()
+            }
             _ => continue,
         };
         lab.found(LENGTH, what, &[&exchange]);
         break;
     }
     Ok(())
+}
+
+/// Whether the JSON of a body goes on where `Content-Length` ends it.
+fn is_cut_by_length(reply: &Reply) -> bool {
+    media_type(reply) == "application/json"
+        && reply.header("content-length").is_some()
+        && !reply.body.is_empty()
+        && serde_json::from_slice::<Value>(&reply.body).is_err_and(|error| error.is_eof())
 }
 
 /// Whether what came has a head, and after it one whole JSON value.
@@ -190,7 +203,6 @@ async fn unknown_tool_status(lab: &mut Lab) -> Result<(), Stop> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mcp_hil_harness::client::Reply;
 
     fn json_reply(message: Option<Value>, unreadable: Option<&str>) -> Exchange {
         Exchange {

@@ -119,7 +119,10 @@ async fn get(lab: &mut Lab) -> Result<(), Stop> {
             answer.events.iter().any(message::is_response)
         })
         .await;
-    if let Some(response) = heard(&more).find(|message| message::is_response(message)) {
+    if let Some(response) = heard(&head)
+        .chain(heard(&more))
+        .find(|message| message::is_response(message))
+    {
         let what = format!(
             "the stream of a GET carries a response: {}",
             expect::brief(response)

@@ -12,6 +12,7 @@ mod statuses;
 mod streams;
 
 pub use methods::bare;
+pub use sessions::hard_to_guess;
 pub use statuses::features;
 
 use crate::check::Check;

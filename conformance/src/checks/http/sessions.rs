@@ -150,10 +150,10 @@ async fn ids(lab: &mut Lab) -> Result<(), Stop> {
 }
 
 /// What differs between ids must be long enough and no count.
-fn hard_to_guess(ids: &[String]) -> Result<(), String> {
+pub fn hard_to_guess(ids: &[String]) -> Result<(), String> {
     let unique: std::collections::HashSet<_> = ids.iter().collect();
     if unique.len() < ids.len() {
-        return Err(format!("a session id comes twice: {ids:?}"));
+        return Err(format!("an id comes twice: {ids:?}"));
     }
     let Some(shortest) = ids.iter().map(String::len).min() else {
         return Ok(());
@@ -164,7 +164,7 @@ fn hard_to_guess(ids: &[String]) -> Result<(), String> {
     let kinds: std::collections::HashSet<_> = ids.iter().flat_map(|id| id.bytes()).collect();
     let bits = varying as f64 * (kinds.len() as f64).log2();
     if bits < MIN_BITS {
-        return Err(format!("what differs between session ids is short: {ids:?}"));
+        return Err(format!("what differs between ids is short: {ids:?}"));
     }
     Ok(())
 }

@@ -104,6 +104,10 @@ fn is_event_text(body: &[u8]) -> Result<(), String> {
             Err(error) => return Err(format!("an event holds no JSON: {error}: {:?}", event.data)),
         }
     }
+    let is_message = |line: &&str| line.starts_with('{') && serde_json::from_str::<Value>(line).is_ok();
+    if let Some(line) = text.lines().find(is_message) {
+        return Err(format!("a message has no field name before it: {line:?}"));
+    }
     let last = text.lines().next_back().unwrap_or_default();
     let whole = last
         .strip_prefix("data:")
@@ -119,10 +123,8 @@ fn is_event_text(body: &[u8]) -> Result<(), String> {
 
 async fn included(lab: &mut Lab) -> Result<(), Stop> {
     for exchange in streams(lab)? {
-        if asked(&exchange).is_some()
-            && exchange.fault.is_none()
-            && exchange.reply().is_some_and(|reply| reply.message.is_none())
-        {
+        let has_none = exchange.reply().is_some_and(|reply| reply.message.is_none());
+        if asked_first(&exchange).is_some() && has_none && stream_ended(&exchange) {
             lab.found(
                 INCLUDED,
                 "the event stream ended without a response",
@@ -132,6 +134,26 @@ async fn included(lab: &mut Lab) -> Result<(), Stop> {
         }
     }
     Ok(())
+}
+
+/// The request of an exchange, be it that the rest of its answer was asked for by GET.
+fn asked_first(exchange: &Exchange) -> Option<Value> {
+    let sent = &exchange.sent;
+    let get = sent.windows(5).position(|window| window == b"GET /");
+    let first = Exchange {
+        sent: sent[..get.unwrap_or(sent.len())].to_vec(),
+        ..Exchange::default()
+    };
+    asked(&first)
+}
+
+/// Whether the server ended the stream, and all that it was asked for when it was resumed. A tool may work for longer than
+/// we wait.
+fn stream_ended(exchange: &Exchange) -> bool {
+    let is_call =
+        asked_first(exchange).is_some_and(|request| message::method(&request) == Some("tools/call"));
+    let ended = exchange.received.windows(5).any(|window| window == b"0\r\n\r\n");
+    exchange.fault.is_none() || (ended && !is_call)
 }
 
 /// Asks once more for what was answered with a stream, and waits for its end.
@@ -251,6 +273,7 @@ mod tests {
             b"data: {\"id\":1}{\"id\":2}\n\n",
             b"data: {\"id\":1}",
             b"data: {\"id\":1}\n",
+            b"{\"id\":1}\n\n",
         ] {
             assert!(is_event_text(bad).is_err(), "{:?}", String::from_utf8_lossy(bad));
         }

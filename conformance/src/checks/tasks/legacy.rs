@@ -1,16 +1,28 @@
 //! Tasks of 2025-11-25 (Tasks, experimental).
 
-use super::{MAX_POLLS, POLL, changed, fault, is_terminal, may_follow, status};
+use super::{MAX_POLLS, MIN_IDS, POLL, changed, failing, fault, is_terminal, may_follow, status};
 use crate::arguments;
-use crate::check::{Check, LEGACY, check};
+use crate::check::{Check, LEGACY, Over, check};
+use crate::checks::http::hard_to_guess;
 use crate::checks::tools::each;
 use crate::expect::{self, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND};
 use crate::lab::{Lab, Stop};
 use crate::offer::Tool;
 use mcp_hil_harness::client::{Client, Exchange, compose};
+use mcp_hil_harness::fault::Fault;
 use serde_json::{Value, json};
+use std::time::Duration;
 use tokio::time::sleep;
 
+/// How long a task is asked to be kept, in milliseconds.
+const TTL: u64 = 61_000;
+/// How long the answer that tells of a new task may take.
+const PROMPT: Duration = Duration::from_secs(3);
+/// Tasks that are made to look at their list, one after the other; and at their ids and at what is too many.
+const LISTED: usize = 6;
+const MANY: usize = 18;
+/// Looks at a task in a row that a server must bear.
+const BURST: usize = 48;
 /// `_meta` member that ties a message to its task.
 const RELATED: &str = "/_meta/io.modelcontextprotocol~1related-task";
 
@@ -39,6 +51,8 @@ pub const CHECKS: &[Check] = &[
             "2025-11-25/tasks/poll-interval",
             "2025-11-25/tasks/get",
             "2025-11-25/tasks/no-related-meta-on-get",
+            "2025-11-25/tasks/create-prompt",
+            "2025-11-25/tasks/get-no-sse",
         ]
     ),
     check!(
@@ -49,6 +63,7 @@ pub const CHECKS: &[Check] = &[
             "2025-11-25/tasks/result-blocks",
             "2025-11-25/tasks/result-after-terminal",
             "2025-11-25/tasks/result-related-meta",
+            "2025-11-25/tasks/result-is-original",
         ]
     )
     .quoting(&[(
@@ -69,6 +84,14 @@ pub const CHECKS: &[Check] = &[
         ["2025-11-25/tasks/cancel", "2025-11-25/tasks/cancel-sticks", "2025-11-25/tasks/cancel-terminal"]
     ),
     check!("tasks/list", LEGACY, list, ["2025-11-25/tasks/list", "2025-11-25/tasks/list-paginated"]),
+    check!("tasks/list-identity", LEGACY, list_identity, ["2025-11-25/tasks/list-not-without-identity"]).over(Over::Http),
+    check!("tasks/failed", LEGACY, failed, ["2025-11-25/tasks/failed-status"]),
+    check!(
+        "tasks/many",
+        LEGACY,
+        many,
+        ["2025-11-25/tasks/id-unguessable", "2025-11-25/tasks/limits", "2025-11-25/tasks/rate-limit"]
+    ),
     check!("tasks/not-offered", LEGACY, not_offered, ["2025-11-25/tasks/unadvertised-ops"]),
     check!("tasks/extension-not-honoured", LEGACY, extension, ["2025-11-25/tasks/extension-not-honoured"]),
 ];
@@ -105,7 +128,7 @@ async fn start(lab: &mut Lab, tool: &Tool) -> Result<Exchange, Stop> {
     let arguments = arguments::valid(tool.input_schema(), lab.shared.seed, false);
     lab.ask(
         "tools/call",
-        json!({"name": tool.name, "arguments": arguments, "task": {"ttl": 60_000}}),
+        json!({"name": tool.name, "arguments": arguments, "task": {"ttl": TTL}}),
     )
     .await
 }
@@ -113,14 +136,19 @@ async fn start(lab: &mut Lab, tool: &Tool) -> Result<Exchange, Stop> {
 /// The task of a call that was taken.
 async fn started(lab: &mut Lab, row: &'static str, tool: &Tool) -> Result<(Value, Exchange), Stop> {
     let exchange = start(lab, tool).await?;
-    let task = expect::result(&exchange).and_then(|result| match result.get("task") {
+    Ok((lab.must(row, task_of(&exchange), &exchange)?, exchange))
+}
+
+/// The task that an answer tells of.
+fn task_of(exchange: &Exchange) -> Result<Value, String> {
+    let result = expect::result(exchange)?;
+    match result.get("task") {
         Some(task) if result.get("content").is_none() => Ok(task.clone()),
         _ => Err(format!(
             "a call as a task is answered with {}",
             expect::brief(result)
         )),
-    });
-    Ok((lab.must(row, task, &exchange)?, exchange))
+    }
 }
 
 async fn get(lab: &mut Lab, task: &Value) -> Result<Exchange, Stop> {
@@ -224,22 +252,23 @@ async fn required(lab: &mut Lab) -> Result<(), Stop> {
 }
 
 async fn run(lab: &mut Lab) -> Result<(), Stop> {
-    let mut ids = Vec::new();
     for tool in tools(lab)?.into_iter().take(2) {
-        let (task, exchange) = started(lab, "2025-11-25/tasks/create-result", &tool).await?;
-        lab.must(
-            "2025-11-25/tasks/fields",
-            fault(&task, "ttl", "pollInterval"),
-            &exchange,
-        )?;
-        if ids.contains(&task["taskId"]) {
-            lab.found(
-                "2025-11-25/tasks/id-string-unique",
-                format!("two tasks have the id {}", task["taskId"]),
-                &[&exchange],
+        let exchange = start(lab, &tool).await?;
+        let is_slow = matches!(exchange.fault, Some(Fault::Slow { .. } | Fault::Silent(_)));
+        if is_slow || exchange.time > PROMPT {
+            let what = format!(
+                "a call as a task is answered after {:.1} s",
+                exchange.time.as_secs_f64()
             );
+            lab.found("2025-11-25/tasks/create-prompt", what, &[&exchange]);
         }
-        ids.push(task["taskId"].clone());
+        let task = lab.must("2025-11-25/tasks/create-result", task_of(&exchange), &exchange)?;
+        ids(lab, &tool, &task, &exchange).await?;
+        // what is asked for is in milliseconds
+        if task["ttl"] == TTL / 1000 {
+            let what = format!("{TTL} ms were asked for, and ttl is {}", task["ttl"]);
+            lab.found("2025-11-25/tasks/ttl-reported", what, &[&exchange]);
+        }
         if status(&task) != "working" {
             lab.found(
                 "2025-11-25/tasks/begins-working",
@@ -247,9 +276,22 @@ async fn run(lab: &mut Lab) -> Result<(), Stop> {
                 &[&exchange],
             );
         }
+        lab.must(
+            "2025-11-25/tasks/fields",
+            fault(&task, "ttl", "pollInterval"),
+            &exchange,
+        )?;
         let mut last = task;
         for _ in 0..MAX_POLLS {
             let exchange = get(lab, &last).await?;
+            let kind = exchange.reply().and_then(|reply| reply.header("content-type"));
+            if kind.is_some_and(|kind| kind.trim_start().starts_with("text/event-stream")) {
+                lab.found(
+                    "2025-11-25/tasks/get-no-sse",
+                    "tasks/get is answered with an event stream",
+                    &[&exchange],
+                );
+            }
             let now = lab.must(
                 "2025-11-25/tasks/get",
                 expect::result(&exchange).cloned(),
@@ -299,6 +341,27 @@ async fn run(lab: &mut Lab) -> Result<(), Stop> {
     Ok(())
 }
 
+/// The id of a task is a text that no other task has: neither one that was made before, nor one beside it.
+async fn ids(lab: &mut Lab, tool: &Tool, task: &Value, exchange: &Exchange) -> Result<(), Stop> {
+    let row = "2025-11-25/tasks/id-string-unique";
+    if !task["taskId"].is_string() {
+        lab.found(
+            row,
+            format!("the id of a task is {}", task["taskId"]),
+            &[exchange],
+        );
+    }
+    let beside = start(lab, tool).await?;
+    // there may be room for one task only
+    if let Ok(other) = task_of(&beside)
+        && other["taskId"] == task["taskId"]
+    {
+        let what = format!("two tasks have the id {}", task["taskId"]);
+        lab.found(row, what, &[exchange, &beside]);
+    }
+    Ok(())
+}
+
 async fn result(lab: &mut Lab) -> Result<(), Stop> {
     let tool = tools(lab)?.remove(0);
     let (task, _) = started(lab, "2025-11-25/tasks/result-blocks", &tool).await?;
@@ -337,6 +400,7 @@ async fn result(lab: &mut Lab) -> Result<(), Stop> {
             &[&first, &again],
         );
     }
+    original(lab, &tool, &first).await?;
     if let Ok(result) = expect::result(&first) {
         let related = result.pointer(RELATED).and_then(|related| related.get("taskId"));
         if related != Some(&task["taskId"]) {
@@ -347,6 +411,34 @@ async fn result(lab: &mut Lab) -> Result<(), Stop> {
             );
             lab.found("2025-11-25/tasks/result-related-meta", what, &[&first]);
         }
+    }
+    Ok(())
+}
+
+/// That the result of a task has content of the kinds that the result of an ordinary call has.
+async fn original(lab: &mut Lab, tool: &Tool, of_task: &Exchange) -> Result<(), Stop> {
+    if task_support(&tool.listed) == "required" {
+        return Ok(());
+    }
+    let arguments = arguments::valid(tool.input_schema(), lab.shared.seed, false);
+    let plain = lab
+        .ask("tools/call", json!({"name": tool.name, "arguments": arguments}))
+        .await?;
+    let kinds = |exchange: &Exchange| {
+        let result = expect::result(exchange)
+            .ok()
+            .filter(|result| result["isError"] != true)?;
+        let content = result["content"]
+            .as_array()?
+            .iter()
+            .map(|item| item["type"].clone());
+        Some(content.collect::<Vec<_>>())
+    };
+    if let (Some(one), Some(other)) = (kinds(of_task), kinds(&plain))
+        && one != other
+    {
+        let what = format!("the content of a task's result is {one:?}, that of a call {other:?}");
+        lab.found("2025-11-25/tasks/result-is-original", what, &[of_task, &plain]);
     }
     Ok(())
 }
@@ -455,6 +547,12 @@ async fn list(lab: &mut Lab) -> Result<(), Stop> {
         ));
     }
     let (task, _) = started(lab, "2025-11-25/tasks/list", &tool).await?;
+    let mut made = vec![task["taskId"].clone()];
+    while made.len() < LISTED
+        && let Ok(task) = task_of(&start(lab, &tool).await?)
+    {
+        made.push(task["taskId"].clone());
+    }
     let mut params = json!({});
     for _ in 0..crate::offer::MAX_PAGES {
         let exchange = lab.ask("tasks/list", params).await?;
@@ -463,22 +561,136 @@ async fn list(lab: &mut Lab) -> Result<(), Stop> {
             None => Err("the result has no array \"tasks\"".to_owned()),
         });
         let (tasks, next) = lab.must("2025-11-25/tasks/list", page, &exchange)?;
-        if tasks.iter().any(|listed| listed["taskId"] == task["taskId"]) {
-            return Ok(());
-        }
+        made.retain(|id| !tasks.iter().any(|listed| listed["taskId"] == *id));
         match next {
+            _ if made.is_empty() => return Ok(()),
             Some(cursor) if cursor.is_string() => params = json!({"cursor": cursor}),
-            _ => {
-                lab.found(
-                    "2025-11-25/tasks/list",
-                    format!("task {} is not listed", task["taskId"]),
-                    &[&exchange],
-                );
-                return Ok(());
-            }
+            _ => return not_listed(lab, &made, &exchange).await,
         }
     }
     lab.found("2025-11-25/tasks/list", "the list of tasks has no end", &[]);
+    Ok(())
+}
+
+/// Tasks that are still there must be in the list, on one page or on several.
+async fn not_listed(lab: &mut Lab, missing: &[Value], last: &Exchange) -> Result<(), Stop> {
+    for id in missing {
+        let looked = lab.ask("tasks/get", json!({"taskId": id})).await?;
+        if expect::result(&looked).is_ok() {
+            for row in ["2025-11-25/tasks/list", "2025-11-25/tasks/list-paginated"] {
+                lab.found(
+                    row,
+                    format!("task {id} is on no page of the list"),
+                    &[last, &looked],
+                );
+            }
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// A list of tasks for clients that nothing tells apart.
+async fn list_identity(lab: &mut Lab) -> Result<(), Stop> {
+    let knows_clients = lab.offer().session || lab.endpoint()?.access.has_credentials();
+    if !declares(lab, "/tasks/list") || knows_clients {
+        return Err(Stop::Skip(
+            "the server lists no tasks, or can tell clients apart".to_owned(),
+        ));
+    }
+    if let Some(exchange) = lab.offer().opened.first().cloned() {
+        lab.found(
+            "2025-11-25/tasks/list-not-without-identity",
+            "it declares tasks.list, and neither a session nor a credential tells clients apart",
+            &[&exchange],
+        );
+    }
+    Ok(())
+}
+
+/// A call that fails, as a task.
+async fn failed(lab: &mut Lab) -> Result<(), Stop> {
+    let row = "2025-11-25/tasks/failed-status";
+    let tools: Vec<_> = tools(lab)?
+        .into_iter()
+        .filter(|tool| task_support(&tool.listed) != "required")
+        .collect();
+    let Some(mut params) = failing(lab, tools).await?.pop() else {
+        return Err(Stop::Skip(
+            "no call that fails was found for a tool that supports tasks".to_owned(),
+        ));
+    };
+    params["task"] = json!({"ttl": TTL});
+    let exchange = lab.ask("tools/call", params).await?;
+    // it may be refused at once
+    let Ok(task) = task_of(&exchange) else {
+        return Ok(());
+    };
+    for _ in 0..MAX_POLLS {
+        let looked = get(lab, &task).await?;
+        let Ok(now) = expect::result(&looked) else { break };
+        if status(now) == "failed" {
+            break;
+        }
+        if is_terminal(now) {
+            let what = format!("a task whose call has isError is {}", now["status"]);
+            lab.found(row, what, &[&looked]);
+            break;
+        }
+        sleep(POLL).await;
+    }
+    Ok(())
+}
+
+/// More tasks than a small server holds, then more looks at one than anybody needs: it may refuse, and must live.
+async fn many(lab: &mut Lab) -> Result<(), Stop> {
+    let tool = tools(lab)?.remove(0);
+    let (mut made, mut last) = (Vec::new(), None);
+    for _ in 0..MANY {
+        let exchange = start(lab, &tool).await?;
+        made.extend(task_of(&exchange).ok().map(|task| task["taskId"].clone()));
+        let is_gone = exchange.fault.is_some();
+        last = Some(exchange);
+        if is_gone {
+            break;
+        }
+    }
+    let (Some(last), Some(first)) = (last, made.first().cloned()) else {
+        return Err(Stop::Skip("no task could be made".to_owned()));
+    };
+    if let Err(what) = expect::message(&last) {
+        lab.found(
+            "2025-11-25/tasks/limits",
+            format!("after {MANY} tasks at most: {what}"),
+            &[&last],
+        );
+        return Ok(());
+    }
+    let ids: Vec<String> = made
+        .iter()
+        .filter_map(|id| id.as_str().map(str::to_owned))
+        .collect();
+    // too few tell nothing
+    if ids.len() >= MIN_IDS
+        && let Err(what) = hard_to_guess(&ids[..MIN_IDS])
+    {
+        lab.found(
+            "2025-11-25/tasks/id-unguessable",
+            format!("ids of tasks: {what}"),
+            &[&last],
+        );
+    }
+    for _ in 0..BURST {
+        let looked = lab.ask("tasks/get", json!({"taskId": first})).await?;
+        if looked.fault.is_some() {
+            break;
+        }
+    }
+    let next = lab.ask(lab.harmless(), Value::Null).await?;
+    lab.note("2025-11-25/tasks/rate-limit", expect::result(&next), &next);
+    for id in made {
+        lab.ask("tasks/cancel", json!({"taskId": id})).await?;
+    }
     Ok(())
 }
 

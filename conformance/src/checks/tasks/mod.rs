@@ -3,8 +3,14 @@
 mod legacy;
 mod modern;
 
+pub use modern::begun;
+
+use crate::arguments;
 use crate::check::Check;
-use serde_json::Value;
+use crate::expect;
+use crate::lab::{Lab, Stop};
+use crate::offer::Tool;
+use serde_json::{Value, json};
 use std::time::Duration;
 
 pub const CHECKS: &[&[Check]] = &[legacy::CHECKS, modern::CHECKS];
@@ -15,6 +21,44 @@ const TERMINAL: [&str; 3] = ["completed", "failed", "cancelled"];
 const MAX_POLLS: usize = 25;
 /// Pause between two polls.
 const POLL: Duration = Duration::from_millis(200);
+
+/// Ids of tasks that are compared.
+const MIN_IDS: usize = 4;
+/// Argument sets that are tried to find a call that fails.
+const MAX_TRIES: usize = 8;
+
+/// Calls that the schemas of these tools allow and that end with `isError`, one a tool at most.
+async fn failing(lab: &mut Lab, tools: Vec<Tool>) -> Result<Vec<Value>, Stop> {
+    let mut found = Vec::new();
+    for tool in tools {
+        // what has a default is left to it, but for switches, which are turned
+        let Some(base) = arguments::valid(tool.input_schema(), lab.shared.seed, false) else {
+            continue;
+        };
+        for arguments in turned(tool.input_schema(), &base).into_iter().take(MAX_TRIES) {
+            let params = json!({"name": tool.name, "arguments": arguments});
+            let exchange = lab.ask("tools/call", params.clone()).await?;
+            if expect::result(&exchange).is_ok_and(|result| result["isError"] == true) {
+                found.push(params);
+                break;
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// The arguments, then with each switch of the schema on.
+fn turned(schema: &Value, base: &Value) -> Vec<Value> {
+    let switches = schema["properties"].as_object().into_iter().flatten();
+    let on = switches
+        .filter(|(_, property)| property["type"] == "boolean")
+        .map(|(name, _)| {
+            let mut arguments = base.clone();
+            arguments[name] = json!(true);
+            arguments
+        });
+    std::iter::once(base.clone()).chain(on).collect()
+}
 
 /// The state of a task.
 fn status(task: &Value) -> &str {
@@ -125,7 +169,6 @@ fn changed(before: &Value, after: &Value) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     #[test]
     fn times_have_a_date_and_an_offset() {

@@ -1,9 +1,10 @@
 //! The tasks extension of 2026-07-28 (`io.modelcontextprotocol/tasks`).
 
-use super::{MAX_POLLS, POLL, changed, fault, is_terminal, may_follow, status};
+use super::{MAX_POLLS, MIN_IDS, POLL, changed, failing, fault, is_terminal, may_follow, status};
 use crate::arguments;
 use crate::check::{Check, MODERN, check};
-use crate::expect::{self, INVALID_PARAMS, METHOD_NOT_FOUND};
+use crate::checks::http::hard_to_guess;
+use crate::expect::{self, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND};
 use crate::lab::{Lab, Stop};
 use crate::offer::Tool;
 use mcp_hil_harness::client::Exchange;
@@ -42,10 +43,23 @@ pub const CHECKS: &[Check] = &[
         not_declared,
         [
             "2026-07-28/tasks/never-to-undeclared-client",
-            "2026-07-28/tasks/legacy-task-param-ignored",
             "2026-07-28/tasks/legacy-capability-is-undeclared",
+            "2026-07-28/tasks/required-extension-32021",
         ]
     ),
+    check!(
+        "tasks/legacy-param",
+        MODERN,
+        legacy_param,
+        ["2026-07-28/tasks/legacy-task-param-ignored"]
+    ),
+    check!(
+        "tasks/failed-modern",
+        MODERN,
+        failed,
+        ["2026-07-28/tasks/is-error-is-completed"]
+    ),
+    check!("tasks/ids-modern", MODERN, ids, ["2026-07-28/tasks/id-entropy"]),
     check!(
         "tasks/only-calls",
         MODERN,
@@ -73,7 +87,12 @@ pub const CHECKS: &[Check] = &[
         "tasks/cancel-modern",
         MODERN,
         cancel,
-        ["2026-07-28/tasks/cancel-ack", "2026-07-28/tasks/cancel-terminal"]
+        [
+            "2026-07-28/tasks/cancel-ack",
+            "2026-07-28/tasks/cancel-terminal",
+            "2026-07-28/tasks/get-cancelled",
+            "2026-07-28/tasks/terminal-final",
+        ]
     ),
     check!(
         "tasks/connection-lost",
@@ -128,18 +147,33 @@ fn call(lab: &Lab, tool: &Tool) -> Option<Value> {
     Some(json!({"name": tool.name, "arguments": arguments}))
 }
 
+/// The task that a result is, be it called something else.
+fn task_of(exchange: &Exchange) -> Option<&Value> {
+    let is_task = |result: &&Value| {
+        let has = |name: &str| result.get(name).is_some_and(Value::is_string);
+        result["resultType"] == "task" || has("taskId") && has("status") && result.get("content").is_none()
+    };
+    expect::result(exchange).ok().filter(is_task)
+}
+
 /// Calls the tools that may be called until one is answered with a task: the parameters, the task and the exchange.
 async fn start(lab: &mut Lab) -> Result<(Value, Value, Exchange), Stop> {
     for tool in lab.callable()? {
         let Some(params) = call(lab, &tool) else { continue };
         let exchange = ask(lab, "tools/call", params.clone()).await?;
-        if let Ok(result) = expect::result(&exchange)
-            && result["resultType"] == "task"
-        {
-            return Ok((params, result.clone(), exchange));
+        if let Some(task) = task_of(&exchange).cloned() {
+            return Ok((params, task, exchange));
         }
     }
     Err(Stop::Skip("no tool that may be called makes a task".to_owned()))
+}
+
+/// A task of a tool that may be called, for what else is about tasks.
+///
+/// # Errors
+/// [`Stop::Skip`] if there is none.
+pub async fn begun(lab: &mut Lab) -> Result<Value, Stop> {
+    start(lab).await.map(|(_, task, _)| task)
 }
 
 async fn run(lab: &mut Lab) -> Result<(), Stop> {
@@ -147,6 +181,10 @@ async fn run(lab: &mut Lab) -> Result<(), Stop> {
     if !is_declared(lab) {
         let what = format!("it makes tasks, and does not declare the extension {EXTENSION:?}");
         lab.found("2026-07-28/tasks/extension-advertised", what, &[&exchange]);
+    }
+    if task["resultType"] != "task" {
+        let what = format!("a new task has resultType {}", task["resultType"]);
+        lab.found("2026-07-28/tasks/result-type-task", what, &[&exchange]);
     }
     lab.must(
         "2026-07-28/tasks/create-flat-fields",
@@ -259,14 +297,6 @@ async fn not_declared(lab: &mut Lab) -> Result<(), Stop> {
         no_task(&exchange),
         &exchange,
     );
-    let mut with_task = params.clone();
-    with_task["task"] = json!({"ttl": 1});
-    let exchange = lab.ask("tools/call", with_task).await?;
-    lab.note(
-        "2026-07-28/tasks/legacy-task-param-ignored",
-        no_task(&exchange),
-        &exchange,
-    );
     let request = with(
         lab,
         "tools/call",
@@ -279,10 +309,112 @@ async fn not_declared(lab: &mut Lab) -> Result<(), Stop> {
         no_task(&exchange),
         &exchange,
     );
+    required(lab).await
+}
+
+/// Tools that are served to those who know tasks, and not to others.
+async fn required(lab: &mut Lab) -> Result<(), Stop> {
+    for tool in lab.callable()? {
+        let Some(params) = call(lab, &tool) else { continue };
+        let plain = lab.ask("tools/call", params.clone()).await?;
+        // errors of other kinds say that the call went wrong
+        let is_refused = expect::error(&plain, &[METHOD_NOT_FOUND, INVALID_REQUEST, INVALID_PARAMS]).is_ok();
+        if is_refused && task_of(&ask(lab, "tools/call", params).await?).is_some() {
+            let right = expect::error(&plain, &[MISSING_CAPABILITY]).map(drop);
+            lab.note("2026-07-28/tasks/required-extension-32021", right, &plain);
+        }
+    }
+    Ok(())
+}
+
+/// What 2025-11-25 asked for a task with says nothing in this revision.
+async fn legacy_param(lab: &mut Lab) -> Result<(), Stop> {
+    let tools = lab.callable()?;
+    let Some(params) = tools.iter().find_map(|tool| call(lab, tool)) else {
+        return Err(Stop::Skip(
+            "no arguments could be made for a tool that may be called".to_owned(),
+        ));
+    };
+    let plain = lab.ask("tools/call", params.clone()).await?;
+    let mut with_task = params;
+    with_task["task"] = json!({"ttl": 1});
+    let exchange = lab.ask("tools/call", with_task).await?;
+    let same = match (expect::result(&plain), expect::result(&exchange)) {
+        (Ok(_), Err(what)) => Err(format!("with params.task: {what}")),
+        (Ok(one), Ok(other)) if one["resultType"] != other["resultType"] => {
+            Err(format!("with params.task: {}", expect::brief(other)))
+        }
+        _ => Ok(()),
+    };
+    lab.note("2026-07-28/tasks/legacy-task-param-ignored", same, &exchange);
+    Ok(())
+}
+
+/// A call that fails, as a task.
+async fn failed(lab: &mut Lab) -> Result<(), Stop> {
+    needs_extension(lab)?;
+    let tools = lab.callable()?;
+    let mut task = None;
+    for params in failing(lab, tools).await? {
+        let exchange = ask(lab, "tools/call", params).await?;
+        task = task_of(&exchange).cloned();
+        if task.is_some() {
+            break;
+        }
+    }
+    let Some(task) = task else {
+        return Err(Stop::Skip(
+            "no call that fails and makes a task was found".to_owned(),
+        ));
+    };
+    for _ in 0..MAX_POLLS {
+        let looked = ask(lab, "tasks/get", json!({"taskId": task["taskId"]})).await?;
+        let Ok(now) = expect::result(&looked) else { break };
+        if status(now) == "failed" {
+            let what = "a task whose call has isError is failed";
+            lab.found("2026-07-28/tasks/is-error-is-completed", what, &[&looked]);
+        }
+        if is_terminal(now) {
+            break;
+        }
+        sleep(POLL).await;
+    }
+    Ok(())
+}
+
+async fn ids(lab: &mut Lab) -> Result<(), Stop> {
+    let (params, task, mut last) = start(lab).await?;
+    let mut made = vec![task["taskId"].clone()];
+    while made.len() < MIN_IDS {
+        last = ask(lab, "tools/call", params.clone()).await?;
+        match task_of(&last) {
+            Some(task) => made.push(task["taskId"].clone()),
+            None => {
+                return Err(Stop::Skip(format!(
+                    "no more than {} tasks could be made",
+                    made.len()
+                )));
+            }
+        }
+    }
+    let ids: Vec<String> = made
+        .iter()
+        .filter_map(|id| id.as_str().map(str::to_owned))
+        .collect();
+    if let Err(what) = hard_to_guess(&ids) {
+        lab.found(
+            "2026-07-28/tasks/id-entropy",
+            format!("ids of tasks: {what}"),
+            &[&last],
+        );
+    }
     Ok(())
 }
 
 async fn only_calls(lab: &mut Lab) -> Result<(), Stop> {
+    for method in ["tools/list", "server/discover"] {
+        ask(lab, method, json!({})).await?;
+    }
     for exchange in lab.log() {
         let sent = String::from_utf8_lossy(&exchange.sent);
         let is_task = expect::result(&exchange).is_ok_and(|result| result["resultType"] == "task");
@@ -376,6 +508,11 @@ async fn cancel(lab: &mut Lab) -> Result<(), Stop> {
     for _ in 0..MAX_POLLS {
         let exchange = ask(lab, "tasks/get", id.clone()).await?;
         last = expect::result(&exchange).cloned().unwrap_or(Value::Null);
+        if !last.is_null() && !may_follow("working", status(&last)) {
+            let what = format!("a task that was cancelled is {}", last["status"]);
+            lab.found("2026-07-28/tasks/get-cancelled", what, &[&exchange]);
+            break;
+        }
         if is_terminal(&last) || last.is_null() {
             break;
         }
@@ -391,11 +528,13 @@ async fn cancel(lab: &mut Lab) -> Result<(), Stop> {
     if let Ok(now) = expect::result(&looked)
         && now["status"] != last["status"]
     {
-        lab.found(
+        for row in [
             "2026-07-28/tasks/cancel-terminal",
-            format!("the task was {}, and is {}", last["status"], now["status"]),
-            &[&looked],
-        );
+            "2026-07-28/tasks/terminal-final",
+        ] {
+            let what = format!("the task was {}, and is {}", last["status"], now["status"]);
+            lab.found(row, what, &[&looked]);
+        }
     }
     Ok(())
 }

@@ -199,7 +199,10 @@ async fn bad_arguments(lab: &mut Lab) -> Result<(), Stop> {
             lab.note(row, refused.clone(), &exchange);
             // some libraries drop what a schema does not allow, and that is validated too
             if bad.keyword != "additionalProperties" && row != "both/tools/validate-inputs" {
-                lab.note("both/tools/validate-inputs", refused, &exchange);
+                lab.note("both/tools/validate-inputs", refused.clone(), &exchange);
+            }
+            if bad.keyword != "additionalProperties" {
+                lab.note("both/tools/input-error-is-execution-error", refused, &exchange);
             }
             let is_other_error =
                 expect::message(&exchange).is_ok_and(|message| message.get("error").is_some());

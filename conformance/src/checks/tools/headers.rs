@@ -6,6 +6,9 @@ use crate::lab::{Lab, Stop};
 use serde_json::Value;
 use std::collections::HashSet;
 
+/// 2^53 - 1, the largest integer of which a double holds it and the next (RFC 8259, 6).
+const MAX_SAFE: f64 = 9_007_199_254_740_991.0;
+
 pub const CHECKS: &[Check] = &[check!(
     "tools/x-mcp-header",
     MODERN,
@@ -15,6 +18,7 @@ pub const CHECKS: &[Check] = &[check!(
         "2026-07-28/tools/x-mcp-header-unique",
         "2026-07-28/tools/x-mcp-header-primitive",
         "2026-07-28/tools/x-mcp-header-reachable",
+        "2026-07-28/tools/x-mcp-header-safe-integers",
     ]
 )];
 
@@ -57,6 +61,19 @@ fn all(tool: &Value) -> Vec<Annotation<'_>> {
     let mut found = Vec::new();
     find(&tool["inputSchema"], false, true, &mut found);
     found
+}
+
+/// A bound or value of an integer that a double can't hold exactly.
+fn unsafe_integer(schema: &Value) -> Option<&Value> {
+    if schema["type"] != "integer" {
+        return None;
+    }
+    let listed = schema["enum"].as_array().into_iter().flatten();
+    ["minimum", "maximum", "default", "const"]
+        .into_iter()
+        .filter_map(|name| schema.get(name))
+        .chain(listed)
+        .find(|value| value.as_f64().is_some_and(|number| number.abs() > MAX_SAFE))
 }
 
 /// RFC 9110, 5.6.2.
@@ -108,6 +125,17 @@ async fn annotations(lab: &mut Lab) -> Result<(), Stop> {
             ))
         })
     })?;
+    each(lab, "2026-07-28/tools/x-mcp-header-safe-integers", |tool| {
+        let found = all(tool);
+        let mut bad = found
+            .iter()
+            .filter_map(|one| Some((one.name, unsafe_integer(one.schema)?)));
+        bad.next().map_or(Ok(()), |(name, value)| {
+            Err(format!(
+                "x-mcp-header {name} is on an integer that may be {value}"
+            ))
+        })
+    })?;
     each(lab, "2026-07-28/tools/x-mcp-header-reachable", |tool| {
         let bad = all(tool).into_iter().find(|one| !one.is_reachable);
         bad.map_or(Ok(()), |one| {
@@ -143,6 +171,17 @@ mod tests {
                 ("D".to_owned(), false)
             ]
         );
+    }
+
+    #[test]
+    fn an_integer_in_a_header_is_exact_in_a_double() {
+        let of = |most: i64| json!({"type": "integer", "minimum": 0, "maximum": most});
+        assert_eq!(unsafe_integer(&of(9_007_199_254_740_991)), None);
+        assert_eq!(
+            unsafe_integer(&of(9_007_199_254_740_992)),
+            Some(&json!(9_007_199_254_740_992_i64))
+        );
+        assert_eq!(unsafe_integer(&json!({"type": "number", "maximum": 1e300})), None);
     }
 
     #[test]

@@ -5,6 +5,7 @@ use crate::expect;
 use crate::lab::{Lab, Stop};
 use crate::offer::Tool;
 use mcp_hil_harness::client::Exchange;
+use mcp_hil_harness::message;
 use serde_json::{Value, json};
 use std::collections::HashSet;
 
@@ -66,12 +67,39 @@ pub const CHECKS: &[Check] = &[
         ]
     ),
     check!(
+        "tools/change-announced",
+        LEGACY,
+        change_announced,
+        ["2025-11-25/tools/list-changed-only-if-declared"]
+    )
+    .looking_back(),
+    check!(
         "tools/no-legacy-members",
         MODERN,
         no_legacy_members,
         ["2025-11-25/tools/no-legacy-fields-in-modern"]
     ),
 ];
+
+/// Looks back: only who declared it tells that its tools changed.
+async fn change_announced(lab: &mut Lab) -> Result<(), Stop> {
+    if lab.offer().capabilities()["tools"]["listChanged"] == true {
+        return Err(Stop::Skip("the server declares tools.listChanged".to_owned()));
+    }
+    for exchange in lab.log() {
+        let mut told = exchange.replies.iter().flat_map(|reply| &reply.earlier);
+        if told.any(|told| message::method(told) == Some("notifications/tools/list_changed")) {
+            let what = "it tells that its tools changed, and did not declare tools.listChanged";
+            lab.found(
+                "2025-11-25/tools/list-changed-only-if-declared",
+                what,
+                &[&exchange],
+            );
+            break;
+        }
+    }
+    Ok(())
+}
 
 /// Every tool as it is listed, with the page it is on; also those without a name.
 pub fn listed(lab: &Lab) -> Result<Vec<(Value, Exchange)>, Stop> {

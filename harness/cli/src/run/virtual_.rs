@@ -116,6 +116,7 @@ fn entry(name: &str, board: &SerialBoard) -> Entry {
     Entry {
         kind: BoardKind::Virtual,
         mac: format_mac(board.mac()).parse().ok(),
+        chip: "esp32c3".parse().ok(),
         power: PowerBy::Switch(board.switch()),
         ..Entry::on_port(name, &board.link())
     }

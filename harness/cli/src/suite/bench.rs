@@ -5,7 +5,7 @@ use crate::targets::{Open, Prepared};
 use mcp_hil_harness::client::Limits;
 use mcp_hil_harness::player::Player;
 use mcp_hil_harness::replay::known;
-use mcp_hil_harness::report::Played;
+use mcp_hil_harness::report::Case;
 use mcp_hil_harness::transcript::Transcript;
 use std::io;
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -19,7 +19,7 @@ pub struct Boards<'a> {
 
 impl Boards<'_> {
     /// Plays a transcript on each.
-    pub fn play(&mut self, transcript: &Transcript) -> Vec<Played> {
+    pub fn play(&mut self, transcript: &Transcript) -> Vec<Case> {
         let play = |(board, player): &mut (Option<String>, Player)| {
             let mut played = self.runtime.block_on(player.play(transcript));
             played.board.clone_from(board);

@@ -16,7 +16,7 @@ use bench::Bench;
 use libtest_mimic::{Arguments, Completion};
 pub use libtest_mimic::{Failed, Trial};
 use mcp_hil_harness::report::style::Style;
-use mcp_hil_harness::report::{self, Played, Verdict, files};
+use mcp_hil_harness::report::{self, Case, Verdict, files};
 use mcp_hil_harness::transcript::Transcript;
 use std::path::PathBuf;
 use std::pin::Pin;
@@ -24,7 +24,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 /// Looks at a transcript that has passed on the target of this label, and may fail it all the same.
-pub type Check = fn(&str, &Transcript, &Played) -> Result<(), Failed>;
+pub type Check = fn(&str, &Transcript, &Case) -> Result<(), Failed>;
 
 type Preparing = Pin<Box<dyn Future<Output = Result<Prepared, OpenError>>>>;
 
@@ -240,8 +240,8 @@ fn play(place: usize, label: &str, transcript: &Transcript, ground: &Ground) -> 
         match &played.verdict {
             Verdict::Pass => (ground.check)(label, transcript, played)?,
             Verdict::Skip(reason) => skipped = Some(reason),
-            Verdict::Fail(_) | Verdict::Infrastructure(_) => {
-                return Err(format!("{}log: {}", report::line(played, Style::PLAIN), log.display()).into());
+            Verdict::Fail(_) | Verdict::Warn(_) | Verdict::Infrastructure(_) => {
+                return Err(format!("{}log: {}", report::line(played, Style::PLAIN, report::Detail::Full), log.display()).into());
             }
         }
     }

@@ -3,7 +3,7 @@
 use crate::compare;
 use mcp_hil::suite::Failed;
 use mcp_hil_harness::compare::{Answered, answers};
-use mcp_hil_harness::report::Played;
+use mcp_hil_harness::report::Case;
 use mcp_hil_harness::transcript::Transcript;
 use serde_json::{Value, json};
 use similar::TextDiff;
@@ -24,7 +24,7 @@ pub fn name(transcript: &Transcript) -> String {
 
 /// The reference's answers must be those in the file; the others' must be so too, but for what the transcript lets vary
 /// and what belongs to a board.
-pub fn check(target: &str, transcript: &Transcript, played: &Played) -> Result<(), Failed> {
+pub fn check(target: &str, transcript: &Transcript, played: &Case) -> Result<(), Failed> {
     let answers = answers(transcript, played);
     let file = Path::new(FOLDER).join(format!("{}.snap", name(transcript)));
     if is_canonical(target, transcript) {

@@ -3,7 +3,7 @@
 use crate::lab::{CONSOLE, Ready, runtime};
 use mcp_hil_harness::board::console::Console;
 use mcp_hil_harness::replay::{CONTRACT, Subject, replay};
-use mcp_hil_harness::report::{self, Verdict};
+use mcp_hil_harness::report;
 use mcp_hil_harness::target::Target;
 use mcp_hil_harness::transcript;
 use std::sync::Arc;
@@ -52,7 +52,8 @@ pub fn of_a_failing_step(ready: &Ready) -> Result<(), String> {
         report
     })?;
     typed?;
-    let Some(Verdict::Fail(failure)) = report.results.first().map(|played| &played.verdict) else {
+    let findings = report.results.first().map(|played| played.verdict.findings());
+    let Some([failure]) = findings else {
         return Err(format!("no failure: {report:?}"));
     };
     let [line] = failure.console.as_slice() else {
@@ -60,7 +61,11 @@ pub fn of_a_failing_step(ready: &Ready) -> Result<(), String> {
     };
     let junit = report::junit(&report).map_err(|error| error.to_string())?;
     let texts = [
-        report::line(&report.results[0], report::style::Style::PLAIN),
+        report::line(
+            &report.results[0],
+            report::style::Style::PLAIN,
+            report::Detail::Full,
+        ),
         report::json(&report),
         junit,
     ];

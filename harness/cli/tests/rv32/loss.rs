@@ -7,7 +7,7 @@ use mcp_hil_harness::client::{Client, Limits};
 use mcp_hil_harness::message::RequestId;
 use mcp_hil_harness::player::{Known, Player};
 use mcp_hil_harness::replay::CONTRACT;
-use mcp_hil_harness::report::{self, Played, Verdict, style::Style};
+use mcp_hil_harness::report::{self, Case, Verdict, style::Style};
 use mcp_hil_harness::revision::Revision;
 use mcp_hil_harness::target::Target;
 use mcp_hil_harness::transcript::{self, Transcript};
@@ -64,7 +64,7 @@ pub fn every_transcript(ready: &Ready) -> Result<(), String> {
     Ok(())
 }
 
-fn play(tested: &Tested, next: &impl Fn() -> Option<Transcript>) -> Result<Vec<Played>, String> {
+fn play(tested: &Tested, next: &impl Fn() -> Option<Transcript>) -> Result<Vec<Case>, String> {
     let known = Known {
         contract: Some(CONTRACT.to_owned()),
         revisions: Revision::ALL.to_vec(),
@@ -77,7 +77,7 @@ fn play(tested: &Tested, next: &impl Fn() -> Option<Transcript>) -> Result<Vec<P
     while let Some(transcript) = next() {
         let played = runtime.block_on(player.play(&transcript));
         if !matches!(played.verdict, Verdict::Pass) {
-            return Err(report::line(&played, Style::PLAIN));
+            return Err(report::line(&played, Style::PLAIN, report::Detail::Full));
         }
         results.push(played);
     }
@@ -101,7 +101,7 @@ fn requests(tested: &Tested) -> Result<u64, String> {
 }
 
 /// The board answered as many requests as answers with an id came.
-fn is_sent_once(tested: &Tested, before: u64, played: &[Played]) -> Result<(), String> {
+fn is_sent_once(tested: &Tested, before: u64, played: &[Case]) -> Result<(), String> {
     let answers = played
         .iter()
         .flat_map(|played| &played.exchanges)

@@ -1,7 +1,7 @@
 //! The answers of a play, each with what was expected there.
 
 use crate::client::{Exchange, Reply};
-use crate::report::Played;
+use crate::report::Case;
 use crate::transcript::{Action, Expect, Transcript};
 
 /// One answer with what was expected there.
@@ -17,7 +17,7 @@ pub struct Answered<'a> {
 
 /// The answers in order, without those of the handshake; of a step that asks again and again only the last. A play that
 /// ended early has fewer.
-pub fn answers<'a>(transcript: &'a Transcript, played: &'a Played) -> Vec<Answered<'a>> {
+pub fn answers<'a>(transcript: &'a Transcript, played: &'a Case) -> Vec<Answered<'a>> {
     let mut exchanges = played
         .exchanges
         .iter()

@@ -14,7 +14,7 @@ pub use mutate::{Mutations, mutations};
 use crate::client::Reply;
 use crate::diff;
 use crate::report::style::Style;
-use crate::report::{Failure, Played, Verdict, escape};
+use crate::report::{Case, Finding, Verdict, escape};
 use crate::transcript::{Captures, Expect, Pattern, Transcript};
 use serde_json::{Map, Value};
 
@@ -50,14 +50,14 @@ impl Difference {
 }
 
 /// Compares two plays of a transcript.
-pub fn compare(transcript: &Transcript, left: &Played, right: &Played) -> Compared {
+pub fn compare(transcript: &Transcript, left: &Case, right: &Case) -> Compared {
     for (side, played) in [("first", left), ("second", right)] {
         match &played.verdict {
             Verdict::Skip(reason) => return Compared::Skipped(format!("{side} target: {reason}")),
             Verdict::Infrastructure(reason) => {
                 return Compared::Infrastructure(format!("{side} target: {reason}"));
             }
-            Verdict::Pass | Verdict::Fail(_) => {}
+            Verdict::Pass | Verdict::Fail(_) | Verdict::Warn(_) => {}
         }
     }
     let (lefts, rights) = (answers(transcript, left), answers(transcript, right));
@@ -81,7 +81,7 @@ pub fn compare(transcript: &Transcript, left: &Played, right: &Played) -> Compar
             .find_map(|played| failure(&played.verdict));
         let [left, right] = ends;
         differences.push(Difference {
-            step: step.map(|failure| failure.step.clone()).unwrap_or_default(),
+            step: step.and_then(|failure| failure.step.clone()).unwrap_or_default(),
             left,
             right,
         });
@@ -93,11 +93,8 @@ pub fn compare(transcript: &Transcript, left: &Played, right: &Played) -> Compar
     }
 }
 
-fn failure(verdict: &Verdict) -> Option<&Failure> {
-    match verdict {
-        Verdict::Fail(failure) => Some(failure),
-        _ => None,
-    }
+fn failure(verdict: &Verdict) -> Option<&Finding> {
+    verdict.findings().first()
 }
 
 /// How a play ended, without anything that varies.
@@ -106,7 +103,10 @@ fn end(verdict: &Verdict) -> String {
         || "as the transcript expects\n".to_owned(),
         |failure| {
             let reason = failure.reason.lines().next().unwrap_or_default();
-            let mut text = format!("ends with step {:?}: {reason}\n", failure.step);
+            let mut text = format!(
+                "ends with step {:?}: {reason}\n",
+                failure.step.as_deref().unwrap_or_default()
+            );
             for mismatch in &failure.mismatches {
                 text.push_str(&format!("{}: {}\n", mismatch.pointer, mismatch.got));
             }

@@ -2,7 +2,7 @@
 
 use super::{Answered, answers, comparable, comparable_pair, with};
 use crate::client::Reply;
-use crate::report::Played;
+use crate::report::Case;
 use crate::transcript::Transcript;
 use crate::transcript::pattern::escape;
 use serde_json::Value;
@@ -20,7 +20,7 @@ pub struct Mutations {
 const MARK: &str = "mcp-hil-mark-5f1d";
 
 /// Changes a byte of each of the second target's answers, and compares with the first's.
-pub fn mutations(transcript: &Transcript, left: &Played, right: &Played) -> Mutations {
+pub fn mutations(transcript: &Transcript, left: &Case, right: &Case) -> Mutations {
     let mut found = Mutations::default();
     let (lefts, rights) = (answers(transcript, left), answers(transcript, right));
     for (index, (left, right)) in lefts.iter().zip(&rights).enumerate() {

@@ -15,7 +15,7 @@ use crate::access::Access;
 use crate::client::{ClientError, Limits};
 use crate::fault::Fault;
 use crate::player::{Known, Player};
-use crate::report::{Failure, Verdict};
+use crate::report::{Finding, Verdict};
 use crate::target::Target;
 use crate::transcript::{Transcript, TranscriptError};
 use general::Notes;
@@ -97,8 +97,8 @@ pub enum RecordError {
         answer: String,
     },
     /// A play of the transcript fails, whatever was learnt.
-    #[error("the target does not answer alike twice, so the transcript fails: step {:?}: {}", .0.step, .0.reason)]
-    NotRepeatable(Box<Failure>),
+    #[error("the target does not answer alike twice, so the transcript fails: step {:?}: {}", .0.step.as_deref().unwrap_or_default(), .0.reason)]
+    NotRepeatable(Box<Finding>),
     /// The target does not meet the script's `needs`.
     #[error("the target does not meet the script's needs: {0}")]
     Needs(String),
@@ -148,10 +148,11 @@ pub async fn record(
                 });
             }
             Verdict::Skip(reason) => return Err(RecordError::Needs(reason)),
-            Verdict::Fail(failure) if plays.len() == MAX_PLAYS => {
-                return Err(RecordError::NotRepeatable(failure));
+            Verdict::Fail(findings) | Verdict::Warn(findings) if plays.len() == MAX_PLAYS => {
+                let first = findings.into_iter().next().unwrap_or_default();
+                return Err(RecordError::NotRepeatable(Box::new(first)));
             }
-            Verdict::Fail(_) => {}
+            Verdict::Fail(_) | Verdict::Warn(_) => {}
             Verdict::Infrastructure(reason) => {
                 let fault = Fault::Unreachable {
                     target: target.to_string(),

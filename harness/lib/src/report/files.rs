@@ -1,7 +1,7 @@
 //! Logs: every byte of a run, in files of a folder for each board.
 
 use super::style::Style;
-use super::{Played, Report, exchange_text, line};
+use super::{Case, Detail, Report, exchange_text, line};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -21,7 +21,7 @@ pub fn write(folder: &Path, report: &Report) -> io::Result<()> {
                 .iter()
                 .filter(|played| played.board.as_deref() == board)
         };
-        let verdicts: String = results().map(|played| line(played, Style::PLAIN)).collect();
+        let verdicts: String = results().map(|played| line(played, Style::PLAIN, Detail::Full)).collect();
         fs::write(folder.join("verdicts.log"), verdicts)?;
         for played in results().filter(|played| !played.exchanges.is_empty()) {
             write_one(&folder.join("exchanges"), played)?;
@@ -34,10 +34,10 @@ pub fn write(folder: &Path, report: &Report) -> io::Result<()> {
 ///
 /// # Errors
 /// Those of the file system.
-pub fn write_one(folder: &Path, played: &Played) -> io::Result<PathBuf> {
+pub fn write_one(folder: &Path, played: &Case) -> io::Result<PathBuf> {
     fs::create_dir_all(folder)?;
     let file = folder.join(format!("{}.log", played.id.replace('/', "__")));
-    let mut text = line(played, Style::PLAIN);
+    let mut text = line(played, Style::PLAIN, Detail::Full);
     for (step, exchange) in &played.exchanges {
         let _ = write!(text, "\n{step}\n{}", exchange_text(exchange));
     }

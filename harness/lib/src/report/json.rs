@@ -1,6 +1,6 @@
-//! For programs: everything, as JSON. Bytes that are not UTF-8 text are given in Base64.
+//! For programs: everything, as JSON (`fixtures/report.schema.json`). Bytes that are not UTF-8 text are given in Base64.
 
-use super::{Report, Verdict};
+use super::{Case, Clause, Finding, Report, Verdict};
 use crate::client::Exchange;
 use crate::fault::Fault;
 use base64::Engine as _;
@@ -10,68 +10,81 @@ use serde_json::{Value, json};
 /// A report as a JSON text with a line feed.
 pub fn write(report: &Report) -> String {
     let tally = report.tally();
-    let results: Vec<Value> = report
-        .results
-        .iter()
-        .map(|played| {
-            let mut result = json!({
-                "transcript": played.id,
-                "title": played.title,
-                "about": played.about,
-                "verdict": word(&played.verdict),
-                "time_ms": millis(played.time),
-            });
-            if let Some(board) = &played.board {
-                result["board"] = json!(board);
-            }
-            match &played.verdict {
-                Verdict::Pass => {}
-                Verdict::Skip(reason) | Verdict::Infrastructure(reason) => result["reason"] = json!(reason),
-                Verdict::Fail(failure) => {
-                    result["step"] = json!(failure.step);
-                    result["reason"] = json!(failure.reason);
-                    let mismatches = failure.mismatches.iter();
-                    result["mismatches"] = mismatches
-                        .map(|m| json!({"pointer": m.pointer, "expected": m.expected, "got": m.got}))
-                        .collect();
-                    if let Some(failed) = &failure.exchange {
-                        result["exchange"] = exchange(&failure.step, failed);
-                    }
-                    result["console"] = json!(failure.console);
-                }
-            }
-            result["exchanges"] = played
-                .exchanges
-                .iter()
-                .map(|(step, one)| exchange(step, one))
-                .collect();
-            result
-        })
-        .collect();
+    let results: Vec<Value> = report.results.iter().map(case).collect();
     let report = json!({
+        "format": "mcp-hil-report/1",
+        "command": report.command,
         "target": report.target,
+        "server": report.server,
+        "seed": report.seed,
         "time_ms": millis(report.time),
         "passed": tally.passed,
         "failed": tally.failed,
+        "warned": tally.warned,
+        "expected": tally.expected,
         "skipped": tally.skipped,
         "infrastructure": tally.infrastructure,
+        "stale": report.stale,
         "results": results,
     });
     format!("{report:#}\n")
 }
 
-fn word(verdict: &Verdict) -> &'static str {
-    match verdict {
-        Verdict::Pass => "pass",
-        Verdict::Fail(_) => "fail",
-        Verdict::Skip(_) => "skip",
-        Verdict::Infrastructure(_) => "infrastructure",
+fn case(case: &Case) -> Value {
+    let mut result = json!({
+        "id": case.id,
+        "title": case.title,
+        "about": case.about,
+        "clauses": case.clauses,
+        "verdict": case.verdict.word(),
+        "time_ms": millis(case.time),
+    });
+    let names = [
+        ("board", &case.board),
+        ("stage", &case.stage),
+        ("expected", &case.expected),
+    ];
+    for (key, name) in names {
+        if let Some(name) = name {
+            result[key] = json!(name);
+        }
     }
+    if let Verdict::Skip(reason) | Verdict::Infrastructure(reason) = &case.verdict {
+        result["reason"] = json!(reason);
+    }
+    result["findings"] = case.verdict.findings().iter().map(finding).collect();
+    let exchanges = case.exchanges.iter().map(|(step, one)| {
+        let mut exchange = exchange(one);
+        exchange["step"] = json!(step);
+        exchange
+    });
+    result["exchanges"] = exchanges.collect();
+    result
 }
 
-fn exchange(step: &str, exchange: &Exchange) -> Value {
+fn finding(finding: &Finding) -> Value {
+    let mismatches = finding
+        .mismatches
+        .iter()
+        .map(|m| json!({"pointer": m.pointer, "expected": m.expected, "got": m.got}));
     json!({
-        "step": step,
+        "step": finding.step,
+        "clause": finding.clause.as_ref().map(clause),
+        "warns": finding.warns,
+        "reason": finding.reason,
+        "more": finding.more,
+        "mismatches": mismatches.collect::<Vec<_>>(),
+        "exchanges": finding.exchanges.iter().map(exchange).collect::<Vec<_>>(),
+        "console": finding.console,
+    })
+}
+
+fn clause(clause: &Clause) -> Value {
+    json!({"id": clause.id, "level": clause.level, "statement": clause.statement, "source": clause.source})
+}
+
+fn exchange(exchange: &Exchange) -> Value {
+    json!({
         "sent": bytes(&exchange.sent),
         "received": bytes(&exchange.received),
         "time_ms": millis(exchange.time),

@@ -1,7 +1,7 @@
-//! For people: one line a transcript, and everything about a failure.
+//! For people at a terminal: one line a case, and everything about a finding.
 
 use super::style::Style;
-use super::{Failure, Played, Report, Verdict};
+use super::{Case, Finding, Report, Verdict};
 use crate::client::Exchange;
 use crate::diff;
 use crate::fault::seconds;
@@ -10,13 +10,27 @@ use std::fmt::Write as _;
 /// Bytes of a message that are shown; reports in JSON hold them all.
 const SHOWN: usize = 4096;
 
+/// How much of a finding is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Detail {
+    /// What is wrong, the clause, and a line that repeats it.
+    Terse,
+    /// The bytes both ways too, and each place.
+    Full,
+}
+
 /// Text from outside, for a terminal: without control characters but the line end, as a server could steer the terminal
-/// by them. They are shown in the notation of Rust, as `\u{1b}`.
+/// by them. They are shown in the notation of Rust, as `\u{1b}`. So are characters that turn the direction of writing.
 pub fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
-        if c.is_control() && c != '\n' {
-            escaped.extend(c.escape_default());
+        if c != '\n' && is_steering(c) {
+            // escape_default leaves what is no control character
+            if c.is_control() {
+                escaped.extend(c.escape_default());
+            } else {
+                escaped.extend(c.escape_unicode());
+            }
         } else {
             escaped.push(c);
         }
@@ -24,49 +38,87 @@ pub fn escape(text: &str) -> String {
     escaped
 }
 
+/// Whether a character moves, hides or reorders others where it is shown.
+pub(super) fn is_steering(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
 /// The same on one line, where the next line would be read as another entry.
 pub fn escape_line(text: &str) -> String {
     escape(text).replace('\n', "\\n")
 }
 
-/// One transcript.
-pub fn line(played: &Played, style: Style) -> String {
-    let Played {
-        title,
-        about,
-        verdict,
-        time,
-        ..
-    } = played;
-    let id = match &played.board {
-        Some(board) => escape_line(&format!("{board} {}", played.id)),
-        None => escape_line(&played.id),
+/// One case.
+pub fn line(case: &Case, style: Style, detail: Detail) -> String {
+    let id = match &case.board {
+        Some(board) => escape_line(&format!("{board} {}", case.id)),
+        None => escape_line(&case.id),
     };
     let entry = |reason: &str| escape(reason).trim_end().replace('\n', "\n    ");
-    match verdict {
-        Verdict::Pass => format!("{}  {id}  ({})\n", style.good("pass"), seconds(time)),
+    let time = seconds(&case.time);
+    if let Some(why) = &case.expected {
+        return format!("{}  {id}: {}\n", style.dim("known"), entry(why));
+    }
+    match &case.verdict {
+        Verdict::Pass => format!("{}  {id}  ({time})\n", style.good("pass")),
         Verdict::Skip(reason) => format!("{}  {id}: {}\n", style.dim("skip"), entry(reason)),
         Verdict::Infrastructure(reason) => format!("{} {id}: {}\n", style.bad("infra"), entry(reason)),
-        Verdict::Fail(failure) => {
-            let (mark, title, time) = (style.bad("FAIL"), escape_line(title), seconds(time));
-            let head = format!("{mark}  {id}: {title}  ({time})\n");
-            let why = format!("why: {}\n", escape_line(about));
-            head + &indent(&(why + &describe(failure, style)))
+        Verdict::Fail(findings) => {
+            let head = format!("{}  {id}{}  ({time})\n", style.bad("FAIL"), title(case));
+            head + &indent(&body(case, findings, style, detail))
+        }
+        Verdict::Warn(findings) => {
+            let head = format!("{}  {id}{}  ({time})\n", style.dim("warn"), title(case));
+            head + &indent(&body(case, findings, style, detail))
         }
     }
 }
 
-fn describe(failure: &Failure, style: Style) -> String {
-    let Failure {
-        step,
-        reason,
-        mismatches,
-        compared,
-        exchange,
-        console,
-    } = failure;
-    let mut text = format!("step: {}\n{}\n", escape_line(step), escape(reason));
-    for mismatch in mismatches {
+/// The title of a transcript; of a check the clauses below say it.
+fn title(case: &Case) -> String {
+    if case.about.is_empty() {
+        String::new()
+    } else {
+        format!(": {}", escape_line(&case.title))
+    }
+}
+
+fn body(case: &Case, findings: &[Finding], style: Style, detail: Detail) -> String {
+    let mut text = String::new();
+    if !case.about.is_empty() {
+        let _ = writeln!(text, "why: {}", escape_line(&case.about));
+    }
+    for finding in findings {
+        add(&mut text, finding, style, detail);
+    }
+    text
+}
+
+fn add(text: &mut String, finding: &Finding, style: Style, detail: Detail) {
+    if let Some(step) = &finding.step {
+        let _ = writeln!(text, "step: {}", escape_line(step));
+    }
+    text.push_str(&escape(&finding.reason));
+    if finding.count() > 1 {
+        let _ = write!(text, " ({} places)", finding.count());
+    }
+    text.push('\n');
+    if detail == Detail::Full {
+        for more in &finding.more {
+            let _ = writeln!(text, "also: {}", escape_line(more));
+        }
+    }
+    if let Some(clause) = &finding.clause {
+        let _ = writeln!(
+            text,
+            "{} {}: {}\n  {}",
+            clause.level,
+            clause.id,
+            escape_line(&clause.statement),
+            escape_line(&clause.source)
+        );
+    }
+    for mismatch in &finding.mismatches {
         let place = if mismatch.pointer.is_empty() {
             "answer"
         } else {
@@ -80,26 +132,23 @@ fn describe(failure: &Failure, style: Style) -> String {
             style.good(&clip(&mismatch.got))
         );
     }
-    if let Some((expected, got)) = compared {
+    if let Some((expected, got)) = &finding.compared {
         text.push_str(&diff::render(&escape(expected), &escape(got), style));
     }
-    if let Some(exchange) = exchange {
-        text.push_str(&self::exchange(exchange));
-        let _ = writeln!(
-            text,
-            "time: {}\nto repeat: {}",
-            seconds(&exchange.time),
-            escape(&exchange.repeat)
-        );
+    for (index, exchange) in finding.exchanges.iter().enumerate() {
+        let is_last = index + 1 == finding.exchanges.len();
+        if detail == Detail::Full {
+            text.push_str(&self::exchange(exchange));
+            let _ = writeln!(text, "time: {}", seconds(&exchange.time));
+        }
+        if !exchange.repeat.is_empty() && (is_last || detail == Detail::Full) {
+            let _ = writeln!(text, "to repeat: {}", escape(&exchange.repeat));
+        }
     }
-    if !console.is_empty() {
-        let _ = write!(
-            text,
-            "console:\n{}",
-            indent(&printable(console.join("\n").as_bytes()))
-        );
+    if !finding.console.is_empty() {
+        let console = printable(finding.console.join("\n").as_bytes());
+        let _ = write!(text, "console:\n{}", indent(&console));
     }
-    text
 }
 
 /// The bytes both ways.
@@ -131,16 +180,26 @@ pub fn skipped(report: &Report) -> String {
 pub fn summary(report: &Report) -> String {
     let tally = report.tally();
     let mut text = format!(
-        "{}: {} passed, {} failed, {} skipped",
+        "{}: {} passed, {} failed",
         escape_line(&report.target),
         tally.passed,
-        tally.failed,
-        tally.skipped
+        tally.failed
     );
+    if tally.warned > 0 {
+        let _ = write!(text, ", {} warned", tally.warned);
+    }
+    if tally.expected > 0 {
+        let _ = write!(text, ", {} failed as expected", tally.expected);
+    }
+    let _ = write!(text, ", {} skipped", tally.skipped);
     if tally.infrastructure > 0 {
         let _ = write!(text, ", {} not played for want of a target", tally.infrastructure);
     }
-    let _ = writeln!(text, " in {}", seconds(&report.time));
+    let _ = write!(text, " in {}", seconds(&report.time));
+    if let Some(seed) = report.seed {
+        let _ = write!(text, " (seed {seed})");
+    }
+    text.push('\n');
     text
 }
 
@@ -157,7 +216,7 @@ fn indent(text: &str) -> String {
 }
 
 /// Bytes as text: what does not print is escaped, line ends of HTTP are line ends.
-fn printable(bytes: &[u8]) -> String {
+pub(super) fn printable(bytes: &[u8]) -> String {
     let shown = &bytes[..bytes.len().min(SHOWN)];
     let mut text = String::new();
     for chunk in shown.utf8_chunks() {
@@ -181,8 +240,8 @@ mod tests {
     #[test]
     fn no_text_can_steer_a_terminal() {
         assert_eq!(
-            escape("a\u{1b}[2J\u{9b}m\u{7f}\t\r\n\u{fc}"),
-            "a\\u{1b}[2J\\u{9b}m\\u{7f}\\t\\r\n\u{fc}"
+            escape("a\u{1b}[2J\u{9b}m\u{7f}\t\r\n\u{fc}\u{202e}"),
+            "a\\u{1b}[2J\\u{9b}m\\u{7f}\\t\\r\n\u{fc}\\u{202e}"
         );
         assert_eq!(escape_line("a\nb"), "a\\nb");
     }

@@ -3,7 +3,7 @@
 use super::up::{CONNECT, LOOK, Up, answers, down};
 use crate::bench::failure::{Failure, Kind};
 use crate::fault::seconds;
-use crate::report::{Played, Verdict};
+use crate::report::{Case, Verdict};
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 use tokio::time::sleep;
@@ -37,7 +37,7 @@ impl<'a> Alive<'a> {
     }
 
     /// Takes a result.
-    pub fn played(&self, played: &Played) {
+    pub fn played(&self, played: &Case) {
         self.played.set(self.played.get() + 1);
         let bad = matches!(played.verdict, Verdict::Fail(_) | Verdict::Infrastructure(_));
         if bad && played.time >= SLOW.mul_f64(self.factor) {

@@ -22,7 +22,7 @@ use crate::board::console::Console;
 use crate::discover::{Browser, Found, Options as Search};
 use crate::fault::seconds;
 use crate::replay::{Subject, replay};
-use crate::report::{self, Played, Report, Verdict, escape_line};
+use crate::report::{Case, Finding, Report, Verdict, escape_line};
 use crate::transcript::Transcript;
 use alive::Alive;
 use futures_util::future::join_all;
@@ -85,7 +85,7 @@ pub enum Event<'a> {
     /// A board went through a stage.
     Stage(&'a str, &'a Stage),
     /// A transcript was played on a board, or could not be.
-    Played(&'a Played),
+    Played(&'a Case),
 }
 
 /// Runs each board's firmware, all at the same time, and plays the transcripts. What kept a board from them is a result
@@ -107,9 +107,11 @@ pub async fn run<D: Dut>(
         join_all(boards)
     });
     Report {
+        command: "run",
         target: target.to_owned(),
         results: results.await.into_iter().flatten().collect(),
         time: started.elapsed(),
+        ..Report::default()
     }
 }
 
@@ -180,7 +182,7 @@ impl<F: Fn(Event<'_>)> Way<'_, F> {
         dut: &mut D,
         seen: watch::Receiver<Heard>,
         transcripts: &[Transcript],
-    ) -> Vec<Played> {
+    ) -> Vec<Case> {
         let began = Instant::now();
         let board = dut.name().to_owned();
         let mut console = None;
@@ -205,7 +207,7 @@ impl<F: Fn(Event<'_>)> Way<'_, F> {
         &self,
         up: up::Up,
         transcripts: &[Transcript],
-        results: &mut Vec<Played>,
+        results: &mut Vec<Case>,
     ) -> Result<(), Failure> {
         let board = up.subject.board.clone().unwrap_or_default();
         let tell = |stage: &Stage| (self.told)(Event::Stage(&board, stage));
@@ -214,7 +216,7 @@ impl<F: Fn(Event<'_>)> Way<'_, F> {
         let played = RefCell::new(Vec::new());
         let alive = Alive::new(&up, factor);
         let play = async {
-            let tell = |one: &Played| {
+            let tell = |one: &Case| {
                 if matches!(one.verdict, Verdict::Pass | Verdict::Fail(_)) {
                     first.borrow_mut().get_or_insert_with(|| up.started.at.elapsed());
                 }
@@ -247,24 +249,27 @@ fn tail(lines: &[String]) -> Vec<String> {
 }
 
 /// What kept a board from its transcripts, as a result that every report can show.
-fn failure_as_result(board: &str, failure: Failure, time: Duration) -> Played {
+fn failure_as_result(board: &str, failure: Failure, time: Duration) -> Case {
     let verdict = match failure.kind.blame() {
         Blame::Firmware => {
             let reason = format!("{}: {}; try: {}", failure.kind, failure.cause, failure.mend());
-            Verdict::Fail(Box::new(report::Failure {
+            Verdict::Fail(vec![Finding {
                 console: failure.output,
-                ..report::Failure::plain("run", reason, None)
-            }))
+                ..Finding::plain("run", reason, None)
+            }])
         }
         Blame::Bench => Verdict::Infrastructure(failure.evidence()),
     };
-    Played {
+    Case {
         board: Some(board.to_owned()),
+        stage: None,
         id: "run".to_owned(),
         title: "the firmware gets onto the board, starts, is found and stays up".to_owned(),
         about: "Before its transcripts a firmware must boot and be announced, and it must not start again among them."
             .to_owned(),
+        clauses: Vec::new(),
         verdict,
+        expected: None,
         exchanges: Vec::new(),
         time,
     }

@@ -1,0 +1,147 @@
+//! Boards that are plugged in, and runs on them.
+
+use mcp_hil_harness::board::firmware::VIRTUAL;
+use std::io::{BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+/// `mcp-hil virtual --serial`, and a folder with an inventory of its boards, `desk-0` and so on.
+pub struct Lab {
+    boards: Child,
+    folder: tempfile::TempDir,
+    /// What gets a command into the boards' network.
+    inside: Vec<String>,
+}
+
+/// How a run ended.
+#[derive(Debug)]
+pub struct Ran {
+    pub code: Option<i32>,
+    pub stdout: String,
+    pub stderr: String,
+    pub time: Duration,
+}
+
+impl Lab {
+    pub fn new(count: usize) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let serial = folder.path().join("boards");
+        let mut boards = Command::new(env!("CARGO_BIN_EXE_mcp-hil"))
+            .args(["virtual", "--boards", &count.to_string(), "--serial"])
+            .arg(&serial)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(boards.stdout.take().unwrap()).lines();
+        let told = lines
+            .map_while(Result::ok)
+            .find_map(|line| Some(line.strip_prefix("inside: ")?.strip_suffix(" COMMAND")?.to_owned()));
+        let inside = told.expect("the boards are there");
+        let mut inventory = String::new();
+        for board in 0..count {
+            let port = serial.join(format!("board-{board}/port"));
+            let mac = format!("02:00:0a:0d:25:{:02x}", 10 + board);
+            inventory += &format!(
+                "[boards.desk-{board}]\nkind = \"virtual\"\nport = {port:?}\nmac = \"{mac}\"\nchip = \"esp32c3\"\n"
+            );
+        }
+        std::fs::write(folder.path().join("boards.toml"), inventory).unwrap();
+        Self {
+            boards,
+            folder,
+            inside: inside.split_whitespace().map(str::to_owned).collect(),
+        }
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// A line for a board's switch.
+    pub fn throw(&self, board: usize, line: &str) {
+        let switch = self.path(&format!("boards/board-{board}/switch"));
+        std::fs::write(switch, format!("{line}\n")).unwrap();
+        // the board takes it by itself
+        std::thread::sleep(Duration::from_millis(200));
+    }
+
+    /// `mcp-hil run` of the board's firmware, with these words, within the boards' network.
+    pub fn command(&self, words: &[&str]) -> Command {
+        self.command_of(firmware(), words)
+    }
+
+    fn command_of(&self, firmware: &Path, words: &[&str]) -> Command {
+        let mut command = Command::new(&self.inside[0]);
+        command
+            .args(&self.inside[1..])
+            .args([env!("CARGO_BIN_EXE_mcp-hil"), "run"])
+            .arg(firmware)
+            .args(["--filter", "/uptime"])
+            .args(words)
+            .current_dir(self.folder.path())
+            .env("MCP_HIL_STATE", self.path("state"))
+            .env("MCP_HIL_LEASES", self.path("leases"))
+            .env_remove("MCP_HIL_BOARDS")
+            .stdin(Stdio::null());
+        command
+    }
+
+    pub fn run(&self, words: &[&str]) -> Ran {
+        ended(self.command(words))
+    }
+
+    /// Has a board run another build.
+    pub fn flash_other(&self, board: usize) {
+        let mut other = std::fs::read(firmware()).unwrap();
+        let note = *b"\x04\0\0\0\x14\0\0\0\x03\0\0\0GNU\0";
+        let at = other.windows(note.len()).position(|window| window == note).unwrap();
+        other[at + note.len()] ^= 0xff;
+        let file = self.path("other.elf");
+        std::fs::write(&file, other).unwrap();
+        let ran = ended(self.command_of(&file, &["--board", &format!("desk-{board}")]));
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+    }
+}
+
+impl Drop for Lab {
+    fn drop(&mut self) {
+        let _ = self.boards.kill();
+        let _ = self.boards.wait();
+    }
+}
+
+fn ended(mut command: Command) -> Ran {
+    let start = Instant::now();
+    let output = command.output().unwrap();
+    Ran {
+        code: output.status.code(),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+        time: start.elapsed(),
+    }
+}
+
+fn firmware() -> &'static Path {
+    static FIRMWARE: OnceLock<PathBuf> = OnceLock::new();
+    FIRMWARE.get_or_init(|| {
+        let folder = VIRTUAL.find(Path::new(env!("CARGO_MANIFEST_DIR"))).unwrap();
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        runtime
+            .block_on(VIRTUAL.build(&folder, Path::new(env!("CARGO"))))
+            .unwrap()
+    })
+}
+
+/// The first process that a process has started.
+pub fn child_of(parent: u32) -> Option<u32> {
+    let children = std::fs::read_to_string(format!("/proc/{parent}/task/{parent}/children")).ok()?;
+    children.split_whitespace().next()?.parse().ok()
+}
+
+/// Whether a process is there. A zombie has no command line.
+pub fn runs(pid: u32) -> bool {
+    std::fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| !line.is_empty())
+}
