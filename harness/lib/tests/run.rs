@@ -38,7 +38,10 @@ impl Dut for Board {
     async fn start(&mut self, _: &Stages<'_>) -> Result<Started, Failure> {
         Ok(Started {
             at: Instant::now(),
-            console: Arc::new(self.0.map_err(|reason| Failure::new(Kind::PortMissing, "desk", reason))?),
+            console: Arc::new(
+                self.0
+                    .map_err(|reason| Failure::new(Kind::PortMissing, "desk", reason))?,
+            ),
             clues: Clues::default(),
         })
     }
@@ -109,7 +112,11 @@ async fn a_firmware_that_says_nothing_has_failed() {
         panic!("it did not fail");
     };
     let failure = &findings[0];
-    assert!(failure.reason.starts_with("hung: it told neither "), "{}", failure.reason);
+    assert!(
+        failure.reason.starts_with("hung: it told neither "),
+        "{}",
+        failure.reason
+    );
 }
 
 #[tokio::test]

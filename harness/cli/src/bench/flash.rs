@@ -99,7 +99,8 @@ async fn write(args: Flash) -> Result<Exit, Exit> {
     let bytes = std::fs::read(&file).map_err(|error| unusable(error.to_string()))?;
     let build = image::build_id(&bytes);
     image::Image::read(bytes).map_err(|error| unusable(error.to_string()))?;
-    let sector = configuration(&args.flashing.configuration)?.map(|configuration| Secret(configuration.sector()));
+    let sector =
+        configuration(&args.flashing.configuration)?.map(|configuration| Secret(configuration.sector()));
     let held = acquire(&args.choice, named, "flash").await?;
     let task = Task::Write {
         image: file.clone(),

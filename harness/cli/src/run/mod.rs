@@ -40,7 +40,8 @@ async fn play(args: Run) -> Result<Exit, Exit> {
         return on_boards(&args, &mut boards, chosen, &options).await;
     }
     let infrastructure = |reason: String| Exit::Infrastructure.because(&reason);
-    let bench = VirtualBench::enter(args.boards.unwrap_or(1), args.logs.as_deref()).map_err(infrastructure)?;
+    let bench =
+        VirtualBench::enter(args.boards.unwrap_or(1), args.logs.as_deref()).map_err(infrastructure)?;
     let exit = if args.flash || args.fault.is_some() {
         let flashing = ports::flashing(&args.flashing, firmware)?;
         let (plugged, mut boards) = bench

@@ -19,7 +19,6 @@ pub(crate) fn flashing(how: &How, mut firmware: Firmware) -> Result<Arc<Flashing
     let program = std::env::current_exe().map_err(|error| {
         Exit::Infrastructure.because(&format!("this program's own path is not known: {error}"))
     })?;
-    let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     firmware.file = absolute(&firmware.file);
     let sector = bench::configuration(&how.configuration)?;
     Ok(Arc::new(Flashing {
@@ -32,6 +31,10 @@ pub(crate) fn flashing(how: &How, mut firmware: Firmware) -> Result<Arc<Flashing
         deadline: how.line.deadline,
         force: how.force,
     }))
+}
+
+fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
 /// The boards that a command line means, each with its lease.

@@ -92,7 +92,9 @@ impl VirtualBench {
                 .start_serial_board(number, &options)
                 .map_err(|error| error.to_string())?;
             let log = super::ports::log(self.logs.as_deref(), &name(number));
-            ports.push(Port::new(entry(&name(number), &board), None, Some(Arc::clone(flashing))).with_log(log));
+            ports.push(
+                Port::new(entry(&name(number), &board), None, Some(Arc::clone(flashing))).with_log(log),
+            );
             boards.push(board);
         }
         let plugged = Plugged {

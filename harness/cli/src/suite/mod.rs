@@ -241,7 +241,12 @@ fn play(place: usize, label: &str, transcript: &Transcript, ground: &Ground) -> 
             Verdict::Pass => (ground.check)(label, transcript, played)?,
             Verdict::Skip(reason) => skipped = Some(reason),
             Verdict::Fail(_) | Verdict::Warn(_) | Verdict::Infrastructure(_) => {
-                return Err(format!("{}log: {}", report::line(played, Style::PLAIN, report::Detail::Full), log.display()).into());
+                return Err(format!(
+                    "{}log: {}",
+                    report::line(played, Style::PLAIN, report::Detail::Full),
+                    log.display()
+                )
+                .into());
             }
         }
     }

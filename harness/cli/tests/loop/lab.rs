@@ -36,9 +36,13 @@ impl Lab {
             .spawn()
             .unwrap();
         let lines = BufReader::new(boards.stdout.take().unwrap()).lines();
-        let told = lines
-            .map_while(Result::ok)
-            .find_map(|line| Some(line.strip_prefix("inside: ")?.strip_suffix(" COMMAND")?.to_owned()));
+        let told = lines.map_while(Result::ok).find_map(|line| {
+            Some(
+                line.strip_prefix("inside: ")?
+                    .strip_suffix(" COMMAND")?
+                    .to_owned(),
+            )
+        });
         let inside = told.expect("the boards are there");
         let mut inventory = String::new();
         for board in 0..count {
@@ -97,7 +101,10 @@ impl Lab {
     pub fn flash_other(&self, board: usize) {
         let mut other = std::fs::read(firmware()).unwrap();
         let note = *b"\x04\0\0\0\x14\0\0\0\x03\0\0\0GNU\0";
-        let at = other.windows(note.len()).position(|window| window == note).unwrap();
+        let at = other
+            .windows(note.len())
+            .position(|window| window == note)
+            .unwrap();
         other[at + note.len()] ^= 0xff;
         let file = self.path("other.elf");
         std::fs::write(&file, other).unwrap();

@@ -63,7 +63,10 @@ fn one(lab: &Lab, board: usize, fault: &str, name: &str, code: i32, limit: Durat
         .map(str::trim)
         .find(|line| line.contains(&format!("{name}: ")))
         .unwrap_or_else(|| panic!("{fault}: no {name} in {ran:?}"));
-    println!("| `{fault}` | {code} | {:.1} s | {line} |", ran.time.as_secs_f64());
+    println!(
+        "| `{fault}` | {code} | {:.1} s | {line} |",
+        ran.time.as_secs_f64()
+    );
     assert!(ran.time < limit, "{fault}: {ran:?}");
     let kept = std::fs::read_to_string(logs.join(&desk).join("verdicts.log")).unwrap();
     assert!(kept.contains(&format!("{name}: ")), "{fault}: {kept}");
@@ -76,7 +79,11 @@ fn one(lab: &Lab, board: usize, fault: &str, name: &str, code: i32, limit: Durat
 fn kill_9_in_the_middle_of_flashing_leaves_a_board_that_the_next_run_has() {
     let lab = Lab::new(1);
     let mut command = lab.command(&["--board", "desk-0", "--force", "--baud", "115200"]);
-    let mut run = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut run = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
     let identified = BufReader::new(run.stdout.take().unwrap())
         .lines()
         .map_while(Result::ok)
@@ -97,14 +104,23 @@ fn several_boards_are_named_and_one_is_asked_for() {
     assert_eq!(both.code, Some(0), "{both:?}");
     for (board, mac) in [("desk-0", "0d250a"), ("desk-1", "0d250b")] {
         for stage in ["lease", "identify", "flash", "reset", "boot", "find", "replay"] {
-            assert!(both.stdout.contains(&format!("stage {board} {stage}  (")), "{both:?}");
+            assert!(
+                both.stdout.contains(&format!("stage {board} {stage}  (")),
+                "{both:?}"
+            );
         }
         let found = format!("stage {board} find");
         let line = both.stdout.lines().find(|line| line.starts_with(&found)).unwrap();
-        assert!(line.contains(&format!("mcp-hil-{mac} at ")) && line.ends_with("runs this build"), "{line}");
+        assert!(
+            line.contains(&format!("mcp-hil-{mac} at ")) && line.ends_with("runs this build"),
+            "{line}"
+        );
     }
     let again = lab.run(&["--any", "chip=esp32c3"]);
-    assert!(again.stdout.contains("all of it was in flash already"), "{again:?}");
+    assert!(
+        again.stdout.contains("all of it was in flash already"),
+        "{again:?}"
+    );
     let none = lab.run(&["--board", "desk-2"]);
     assert_eq!(none.code, Some(2), "{none:?}");
     assert!(none.stderr.contains("there are desk-0, desk-1"), "{none:?}");

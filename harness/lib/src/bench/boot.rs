@@ -118,10 +118,15 @@ impl Console for Watched {
             serving: Duration::MAX,
             settle: Duration::MAX,
         };
-        let judge = |content: &Content| judge(content, limits, self.build.as_deref(), self.start, Instant::now());
+        let judge =
+            |content: &Content| judge(content, limits, self.build.as_deref(), self.start, Instant::now());
         let (kind, cause) = self.capture.look(judge)?.err()?;
-        let symbols = (kind == Kind::BootPanic).then(|| Symbols::open(&self.file).ok()).flatten();
-        let evidence = self.capture.look(|content| evidence(content, kind, symbols.as_ref()));
+        let symbols = (kind == Kind::BootPanic)
+            .then(|| Symbols::open(&self.file).ok())
+            .flatten();
+        let evidence = self
+            .capture
+            .look(|content| evidence(content, kind, symbols.as_ref()));
         Some(Failure::new(kind, &self.board, cause).with_output(evidence))
     }
 }

@@ -21,7 +21,9 @@ pub fn write(folder: &Path, report: &Report) -> io::Result<()> {
                 .iter()
                 .filter(|played| played.board.as_deref() == board)
         };
-        let verdicts: String = results().map(|played| line(played, Style::PLAIN, Detail::Full)).collect();
+        let verdicts: String = results()
+            .map(|played| line(played, Style::PLAIN, Detail::Full))
+            .collect();
         fs::write(folder.join("verdicts.log"), verdicts)?;
         for played in results().filter(|played| !played.exchanges.is_empty()) {
             write_one(&folder.join("exchanges"), played)?;

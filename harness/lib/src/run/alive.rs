@@ -55,8 +55,11 @@ impl<'a> Alive<'a> {
             }
             if self.doubtful.take() && !self.answers().await && !self.answers().await {
                 let within = seconds(&(2 * CONNECT.mul_f64(self.factor)));
-                let cause = format!("it took no connection within {within}, in the middle of the transcripts");
-                return self.down().unwrap_or_else(|| Failure::new(Kind::Hung, self.board, cause));
+                let cause =
+                    format!("it took no connection within {within}, in the middle of the transcripts");
+                return self
+                    .down()
+                    .unwrap_or_else(|| Failure::new(Kind::Hung, self.board, cause));
             }
             sleep(LOOK).await;
         }

@@ -98,10 +98,7 @@ pub async fn run<D: Dut>(
     told: impl Fn(Event<'_>),
 ) -> Report {
     let started = Instant::now();
-    let way = &Way {
-        options,
-        told: &told,
-    };
+    let way = &Way { options, told: &told };
     let results = listening(&options.search, |seen| {
         let boards = duts.iter_mut().map(|dut| way.go(dut, seen.clone(), transcripts));
         join_all(boards)
@@ -122,10 +119,7 @@ pub async fn bring_up<D: Dut>(
     options: &Options,
     told: impl Fn(Event<'_>),
 ) -> Vec<Result<Subject, Failure>> {
-    let way = &Way {
-        options,
-        told: &told,
-    };
+    let way = &Way { options, told: &told };
     let up = listening(&options.search, |seen| {
         let boards = duts.iter_mut().map(move |dut| {
             let seen = seen.clone();

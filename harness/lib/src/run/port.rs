@@ -130,11 +130,12 @@ impl Port {
             site.mac = mac.or(site.mac);
             let at = Instant::now();
             let port = board.power.restart(&site, Start::Run, board.console_baud)?;
-            let capture = Capture::start(port, &site, board.console_baud, log.as_deref()).map_err(|error| {
-                let shown = log.unwrap_or_default();
-                let cause = format!("the console can't be written to {}: {error}", shown.display());
-                Failure::new(Kind::PortLost, &name, cause)
-            })?;
+            let capture =
+                Capture::start(port, &site, board.console_baud, log.as_deref()).map_err(|error| {
+                    let shown = log.unwrap_or_default();
+                    let cause = format!("the console can't be written to {}: {error}", shown.display());
+                    Failure::new(Kind::PortLost, &name, cause)
+                })?;
             let (build, file) = firmware.map_or_else(Default::default, |one| (one.build_id, one.file));
             Ok((at, Watched::new(capture, &name, build, &file)))
         };

@@ -178,7 +178,11 @@ pub fn down(board: &str, started: &Started, since: Instant) -> Option<Failure> {
 }
 
 fn restarted(board: &str, why: &str) -> Failure {
-    Failure::new(Kind::Rebooted, board, format!("it started again after it was up: {why}"))
+    Failure::new(
+        Kind::Rebooted,
+        board,
+        format!("it started again after it was up: {why}"),
+    )
 }
 
 fn ended(board: &str, started: &Started) -> Failure {
@@ -190,7 +194,11 @@ fn ended(board: &str, started: &Started) -> Failure {
     let after = seconds(&started.at.elapsed());
     let failure = match signs.crash() {
         Some(crash) => Failure::new(Kind::BootPanic, board, crash.text.clone()),
-        None => Failure::new(Kind::Hung, board, format!("the board ended {after} after its start")),
+        None => Failure::new(
+            Kind::Hung,
+            board,
+            format!("the board ended {after} after its start"),
+        ),
     };
     failure.with_output(tail(&lines))
 }
@@ -282,7 +290,10 @@ async fn speaks(board: &str, target: &Target, factor: f64) -> Result<Option<Stri
         Err(Probe::Unreachable(fault)) => Err(Failure::new(Kind::Refused, board, fault.to_string())),
         Err(Probe::HttpSse) => Err(Failure::new(Kind::NotMcp, board, Probe::HttpSse.to_string())),
         Err(Probe::NotMcp(error)) => {
-            let came = exchange_text(error.exchange()).lines().map(str::to_owned).collect();
+            let came = exchange_text(error.exchange())
+                .lines()
+                .map(str::to_owned)
+                .collect();
             Err(Failure::new(Kind::NotMcp, board, format!("{target}: {error}")).with_output(came))
         }
     }
