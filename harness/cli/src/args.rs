@@ -65,6 +65,14 @@ pub(crate) enum Command {
     Monitor(bench::args::Monitor),
     /// Look over this machine as a runner with boards, and say what to mend
     Doctor(bench::args::Doctor),
+    /// Print a shell's completions, to be put where the shell looks for them
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page
+    #[command(hide = true)]
+    Man,
     /// What flashes, in a process of its own
     #[command(hide = true)]
     FlashingProcess,

@@ -8,6 +8,7 @@ mod conversation;
 mod diff;
 mod discover;
 mod exit;
+mod help;
 mod output;
 mod playing;
 mod record;
@@ -27,6 +28,7 @@ mod virtual_;
 
 pub use args::Args;
 pub use exit::Exit;
+pub use help::FIRST_STEPS;
 pub use suite::main;
 
 /// Runs a command to its end.
@@ -57,6 +59,8 @@ pub fn run(args: Args) -> Exit {
             args::Command::ReadFlash(read) => signals::or(bench::flash::read(read)).await,
             args::Command::Monitor(monitor) => signals::or(bench::monitor::run(monitor)).await,
             args::Command::Doctor(doctor) => bench::doctor::run(&doctor),
+            args::Command::Completions { shell } => help::completions(shell),
+            args::Command::Man => help::man(),
             args::Command::FlashingProcess => {
                 mcp_hil_harness::bench::flash::child::serve();
                 Exit::Passed

@@ -149,6 +149,9 @@ async fn answer_length(lab: &mut Lab) -> Result<(), Stop> {
             {
                 format!("{fault}, though the JSON of its body is whole: its length says more")
             }
+            Some(fault @ Fault::Closed { .. }) if is_begun_by_length(&exchange.received) => {
+                format!("{fault}: Content-Length says more")
+            }
             None if exchange.reply().is_some_and(is_cut_by_length) => {
                 "the body ends in the middle of its JSON: Content-Length says less".to_owned()
             }
@@ -158,6 +161,15 @@ async fn answer_length(lab: &mut Lab) -> Result<(), Stop> {
         break;
     }
     Ok(())
+}
+
+/// Whether what came has a head with `Content-Length`, and the beginning of a JSON object.
+fn is_begun_by_length(received: &[u8]) -> bool {
+    let Some(end) = received.windows(4).position(|window| window == b"\r\n\r\n") else {
+        return false;
+    };
+    let head = String::from_utf8_lossy(&received[..end]).to_ascii_lowercase();
+    head.contains("\r\ncontent-length:") && received[end + 4..].starts_with(b"{")
 }
 
 /// Whether the JSON of a body goes on where `Content-Length` ends it.

@@ -3,7 +3,7 @@
 use crate::check::{BOTH, Check, MODERN, check};
 use crate::expect;
 use crate::lab::{Lab, Stop};
-use mcp_hil_harness::client::Exchange;
+use mcp_hil_harness::client::{Exchange, Reply};
 use mcp_hil_harness::message;
 use serde_json::Value;
 
@@ -141,7 +141,22 @@ async fn result_or_error(lab: &mut Lab) -> Result<(), Stop> {
     Ok(())
 }
 
+/// An error as text that is no JSON, as where it repeats what it was sent without escaping it. What ends early is judged
+/// elsewhere.
+fn is_broken_error(reply: &Reply) -> bool {
+    let broken = serde_json::from_slice::<Value>(&reply.body).is_err_and(|error| error.is_syntax());
+    let text = String::from_utf8_lossy(&reply.body);
+    broken && text.starts_with('{') && text.contains("\"jsonrpc\"") && text.contains("\"error\"")
+}
+
 async fn error(lab: &mut Lab) -> Result<(), Stop> {
+    for exchange in lab.log() {
+        if exchange.replies.iter().any(is_broken_error) {
+            let what = "an error is no JSON; is what it repeats escaped?";
+            lab.found("jsonrpc-2.0/error-object-shape", what, &[&exchange]);
+            break;
+        }
+    }
     first(lab, "jsonrpc-2.0/error-object-shape", |_, answer| {
         let Some(error) = answer.get("error") else {
             return Ok(());

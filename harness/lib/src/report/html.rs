@@ -350,7 +350,7 @@ fn exchange(page: &mut String, exchange: &Exchange) {
     if !exchange.repeat.is_empty() {
         let _ = writeln!(
             page,
-            "<h4>To see it again</h4><button class=\"copy\">copy</button><pre>{}</pre>",
+            "<button class=\"copy\">copy</button><h4>To see it again</h4><pre>{}</pre>",
             escape(&exchange.repeat)
         );
     }

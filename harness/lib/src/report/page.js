@@ -30,13 +30,14 @@ for (const place of document.querySelectorAll("[data-search]")) {
   });
 }
 for (const button of document.querySelectorAll(".copy")) {
+  const shown = button.nextElementSibling.nextElementSibling;
   button.addEventListener("click", async () => {
-    const line = button.nextElementSibling.textContent;
+    const line = shown.textContent;
     try {
       await navigator.clipboard.writeText(line);
     } catch {
       // a page from a file may have no clipboard: mark the text instead
-      getSelection().selectAllChildren(button.nextElementSibling);
+      getSelection().selectAllChildren(shown);
       return;
     }
     button.textContent = "copied";
