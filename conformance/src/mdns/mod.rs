@@ -320,9 +320,8 @@ impl Air {
             if message.as_ref().is_some_and(|message| !message.is_response()) && bytes == packet {
                 continue;
             }
-            if by == By::Multicast {
-                self.seen.quiet_from.set(Some(Instant::now() + REST));
-            }
+            // also after unicast: what is sent to us alone may be multicast besides
+            self.seen.quiet_from.set(Some(Instant::now() + REST));
             asked.exchange.received.extend_from_slice(bytes);
             asked.heard.push(Heard {
                 from,

@@ -56,7 +56,7 @@ pub const FAULTS: &[Fault] = &[
     .tell(|_, heard, said| {
         // before they can come
         said.iter_mut()
-            .for_each(|said| said.at = said.at.min(heard.at + Duration::from_millis(20)));
+            .for_each(|said| said.at = said.at.min(heard.at + Duration::from_millis(5)));
     }),
     must_not(
         "mdns-answers-always",
