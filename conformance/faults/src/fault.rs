@@ -1,6 +1,7 @@
 //! What a fault is: a name, the clause it breaks, and the hooks that break it.
 
 use crate::ask::Ask;
+use crate::mdns::{Heard, Said, Zone};
 use crate::reply::Reply;
 use mcp_hil_harness::revision::{Era, Revision};
 use serde_json::Value;
@@ -37,14 +38,16 @@ pub enum Transport {
     Http,
     /// stdio only.
     Stdio,
-    /// Either.
+    /// HTTP or stdio.
     Any,
+    /// mDNS only, where a board announces its endpoint.
+    Mdns,
 }
 
 impl Transport {
-    /// Whether a fault of this kind acts over `other`, which is [`Self::Http`] or [`Self::Stdio`].
+    /// Whether a fault of this kind acts over `other`, which is not [`Self::Any`].
     pub fn includes(self, other: Self) -> bool {
-        self == Self::Any || self == other
+        self == other || self == Self::Any && other != Self::Mdns
     }
 }
 
@@ -54,6 +57,7 @@ impl fmt::Display for Transport {
             Self::Http => "http",
             Self::Stdio => "stdio",
             Self::Any => "any",
+            Self::Mdns => "mdns",
         })
     }
 }
@@ -115,6 +119,12 @@ pub(crate) struct Hooks {
     pub(crate) any_era: bool,
     /// Over stdio: does not end with its input.
     pub(crate) lingers: bool,
+    /// mDNS: changes what is announced.
+    pub(crate) zone: Option<fn(&mut Zone)>,
+    /// mDNS: rewrites what the responder hears.
+    pub(crate) hear: Option<fn(&Zone, &mut Heard)>,
+    /// mDNS: rewrites what it says to what it heard, also where that is nothing.
+    pub(crate) tell: Option<fn(&Zone, &Heard, &mut Vec<Said>)>,
 }
 
 const fn new(
@@ -145,6 +155,9 @@ const fn new(
             raw: None,
             any_era: false,
             lingers: false,
+            zone: None,
+            hear: None,
+            tell: None,
         },
     }
 }
@@ -277,6 +290,24 @@ impl Fault {
     pub(crate) const fn line(mut self, hook: fn(&Ask, &str) -> String) -> Self {
         self.hooks.line = Some(hook);
         self.transport = Transport::Stdio;
+        self
+    }
+
+    pub(crate) const fn zone(mut self, hook: fn(&mut Zone)) -> Self {
+        self.hooks.zone = Some(hook);
+        self.transport = Transport::Mdns;
+        self
+    }
+
+    pub(crate) const fn hear(mut self, hook: fn(&Zone, &mut Heard)) -> Self {
+        self.hooks.hear = Some(hook);
+        self.transport = Transport::Mdns;
+        self
+    }
+
+    pub(crate) const fn tell(mut self, hook: fn(&Zone, &Heard, &mut Vec<Said>)) -> Self {
+        self.hooks.tell = Some(hook);
+        self.transport = Transport::Mdns;
         self
     }
 }

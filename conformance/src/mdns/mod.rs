@@ -13,7 +13,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::rc::Rc;
 use std::time::Duration;
 use tokio::net::UdpSocket;
-use tokio::time::{Instant, sleep_until, timeout_at};
+use tokio::time::{Instant, timeout_at};
 use wire::{A, IN, Message, Name, PTR, SRV, TXT, name, query, same};
 
 /// RFC 6762, 3.
@@ -22,8 +22,16 @@ pub const GROUP: Ipv4Addr = Ipv4Addr::new(224, 0, 0, 251);
 pub const PORT: u16 = 5353;
 /// The service that MCP boards announce.
 pub const SERVICE: &str = "_mcp._tcp.local";
-/// Longest packet (RFC 6762, 17), bytes.
-pub const MAX_PACKET: usize = 9000;
+/// Points to the types of service there are (RFC 6763, 9).
+pub const TYPES: &str = "_services._dns-sd._udp.local";
+/// Longest packet (RFC 6762, 17), bytes, without the heads of IP and UDP.
+pub const MAX_PACKET: usize = 9000 - 28;
+/// Longest packet that UDP carries, bytes.
+const MAX_UDP: usize = 65536;
+/// A board that others ask all the time is not waited for longer.
+const BUSY: Duration = Duration::from_secs(5);
+/// What waits in a socket is read in this time.
+const DRAIN: Duration = Duration::from_millis(2);
 /// A record is multicast at most once in this time (RFC 6762, 6), and a little more.
 const REST: Duration = Duration::from_millis(1150);
 /// How long an answer may take: a shared record waits up to 120 ms, and the network is not ideal.
@@ -77,6 +85,21 @@ impl Asked {
             .find(|record| record.kind == kind && same(&record.name, owner))
     }
 
+    /// Where the PTR records of a name lead, each once.
+    pub fn pointers(&self, owner: &Name) -> Vec<Name> {
+        let mut found: Vec<Name> = Vec::new();
+        let answers = self.messages().flat_map(|(_, message)| &message.answers);
+        for pointer in answers
+            .filter(|record| same(&record.name, owner))
+            .filter_map(wire::Record::pointer)
+        {
+            if !found.contains(&pointer) {
+                found.push(pointer);
+            }
+        }
+        found
+    }
+
     /// Whether an answer section has a record of this owner and type.
     pub fn answers(&self, owner: &Name, kind: u16) -> bool {
         let mut answers = self.messages().flat_map(|(_, message)| &message.answers);
@@ -104,7 +127,19 @@ pub struct Air {
     own: UdpSocket,
     legacy: UdpSocket,
     board: Ipv4Addr,
+    port: u16,
     seen: Rc<Seen>,
+}
+
+/// Why the names of a board are not known.
+#[derive(Clone, Debug)]
+pub struct Lost {
+    /// The clause that it breaks; none if nothing says that it announces MCP at all.
+    pub row: Option<&'static str>,
+    /// What is missing.
+    pub what: String,
+    /// What was asked last.
+    pub exchange: Exchange,
 }
 
 /// What is known of the board from earlier checks.
@@ -112,8 +147,8 @@ pub struct Air {
 pub struct Seen {
     /// When it may multicast again.
     quiet_from: Cell<Option<Instant>>,
-    /// Its names.
-    board: RefCell<Option<Board>>,
+    /// Its names, or why they are not known.
+    board: RefCell<Option<Result<Board, Lost>>>,
 }
 
 fn socket(bind: SocketAddrV4, interface: &Interface) -> io::Result<UdpSocket> {
@@ -159,9 +194,10 @@ impl Air {
                 IpAddr::V4(address) => Some(address),
                 IpAddr::V6(_) => None,
             });
-        // on loopback the board has our address, and only one of two gets what is sent to it
+        // on loopback the board has our address, and only one of two gets what is sent to it; ours is near it all the same
         let address = if interface.loopback {
-            Some(Ipv4Addr::new(127, 0, 0, 53))
+            let [a, b, c, last] = board.octets();
+            Some(Ipv4Addr::new(a, b, c, if last == 53 { 54 } else { 53 }))
         } else {
             address
         };
@@ -174,22 +210,65 @@ impl Air {
             own: open(address, PORT)?,
             legacy: open(address, 0)?,
             board,
+            port: endpoint.port,
             seen: Rc::clone(seen),
         })
     }
 
-    /// Waits until the board may multicast again what it multicast last.
+    /// Waits until the board may multicast again what it multicast last, for whomever, and forgets what came meanwhile.
     pub async fn rest(&mut self) {
-        if let Some(time) = self.seen.quiet_from.get() {
-            sleep_until(time).await;
+        let (mut bytes, mut own, mut legacy) = (vec![0; MAX_UDP], [0; 1], [0; 1]);
+        let limit = Instant::now() + BUSY;
+        loop {
+            let until = self.seen.quiet_from.get().unwrap_or_else(Instant::now);
+            let heard = async {
+                tokio::select! {
+                    biased;
+                    got = self.group.recv_from(&mut bytes) => got.map(|(_, from)| Some(from)),
+                    _ = self.own.recv_from(&mut own) => Ok(None),
+                    _ = self.legacy.recv_from(&mut legacy) => Ok(None),
+                }
+            };
+            match timeout_at(until.max(Instant::now() + DRAIN).min(limit), heard).await {
+                Ok(Ok(Some(from))) if from.ip() == IpAddr::V4(self.board) => {
+                    self.seen.quiet_from.set(Some(Instant::now() + REST));
+                }
+                Ok(_) => {}
+                Err(_) => return,
+            }
         }
     }
 
-    /// Asks by multicast, when the board may answer again, and hears until `enough` says so or the time is over.
+    /// Asks by multicast, when the board may answer again, and hears until `enough` says so or the time is over. Packets
+    /// get lost: without enough it asks once more.
     ///
     /// # Errors
     /// [`Stop::Unreachable`]: the packet could not be sent.
     pub async fn ask(&mut self, packet: &[u8], enough: impl Fn(&Asked) -> bool) -> Result<Asked, Stop> {
+        let asked = self.ask_once(packet, &enough).await?;
+        if enough(&asked) {
+            return Ok(asked);
+        }
+        self.ask_once(packet, enough).await
+    }
+
+    /// Asks by multicast what must not be answered; gives what was answered, if it was twice, for others ask too.
+    ///
+    /// # Errors
+    /// [`Stop::Unreachable`]: the packet could not be sent.
+    pub async fn ask_in_vain(
+        &mut self,
+        packet: &[u8],
+        answered: impl Fn(&Asked) -> bool,
+    ) -> Result<Option<Asked>, Stop> {
+        if !answered(&self.ask_once(packet, &answered).await?) {
+            return Ok(None);
+        }
+        let asked = self.ask_once(packet, &answered).await?;
+        Ok(answered(&asked).then_some(asked))
+    }
+
+    async fn ask_once(&mut self, packet: &[u8], enough: impl Fn(&Asked) -> bool) -> Result<Asked, Stop> {
         self.rest().await;
         self.ask_now(packet, (GROUP, PORT).into(), false, WAIT, enough)
             .await
@@ -215,7 +294,7 @@ impl Air {
         let mut asked = Asked::default();
         asked.exchange.sent = packet.to_vec();
         asked.exchange.repeat = repeat(packet);
-        let (mut multicast, mut unicast) = (vec![0; MAX_PACKET], vec![0; MAX_PACKET]);
+        let (mut multicast, mut unicast) = (vec![0; MAX_UDP], vec![0; MAX_UDP]);
         while !enough(&asked) {
             let heard = async {
                 let alone = if legacy { &self.legacy } else { &self.own };
@@ -241,9 +320,8 @@ impl Air {
             if message.as_ref().is_some_and(|message| !message.is_response()) && bytes == packet {
                 continue;
             }
-            if by == By::Multicast {
-                self.seen.quiet_from.set(Some(Instant::now() + REST));
-            }
+            // also after unicast: what is sent to us alone may be multicast besides
+            self.seen.quiet_from.set(Some(Instant::now() + REST));
             asked.exchange.received.extend_from_slice(bytes);
             asked.heard.push(Heard {
                 from,
@@ -260,49 +338,81 @@ impl Air {
     /// The names of the board, as they were when they were last looked for.
     ///
     /// # Errors
-    /// As [`Self::find`].
+    /// [`Stop::Skip`]: they are not known, which a check of its own judges.
     pub async fn board(&mut self) -> Result<Board, Stop> {
         let known = self.seen.board.borrow().clone();
-        match known {
-            Some(board) => Ok(board),
-            None => self.find().await,
-        }
+        let found = match known {
+            Some(known) => known,
+            None => self.find().await?,
+        };
+        found.map_err(|lost| Stop::Skip(lost.what))
     }
 
-    /// Looks for the names of the board: of the instance that it points to.
+    /// Looks for the names of the board: of the instance that it points to, at the port of the target if there is one.
     ///
     /// # Errors
-    /// [`Stop::Skip`]: the board announces no MCP service.
-    pub async fn find(&mut self) -> Result<Board, Stop> {
+    /// [`Stop::Unreachable`]: nothing could be sent.
+    pub async fn find(&mut self) -> Result<Result<Board, Lost>, Stop> {
+        let found = self.look().await?;
+        self.seen.board.replace(Some(found.clone()));
+        Ok(found)
+    }
+
+    async fn look(&mut self) -> Result<Result<Board, Lost>, Stop> {
         let service = name(SERVICE);
-        for _ in 0..2 {
-            let asked = self
-                .ask(&wire::write(&query(&[(&service, PTR)])), |asked| {
-                    asked.answers(&service, PTR)
-                })
-                .await?;
-            let Some(instance) = asked.record(&service, PTR).and_then(wire::Record::pointer) else {
+        let packet = wire::write(&query(&[(&service, PTR)]));
+        let asked = self.ask(&packet, |asked| asked.answers(&service, PTR)).await?;
+        let instances = asked.pointers(&service);
+        if instances.is_empty() {
+            let all = name(TYPES);
+            let types = wire::write(&query(&[(&all, PTR)]));
+            let types = self.ask(&types, |asked| asked.answers(&all, PTR)).await?;
+            let is_named = types.pointers(&all).iter().any(|named| same(named, &service));
+            return Ok(Err(Lost {
+                row: is_named.then_some("mdns/ptr-answer"),
+                what: format!("the board at {} does not answer who offers {SERVICE}", self.board),
+                exchange: asked.exchange,
+            }));
+        }
+        let mut first = None;
+        let mut last = asked.exchange.clone();
+        for instance in &instances {
+            let mut found = asked.record(instance, SRV).cloned();
+            if found.is_none() {
+                let packet = wire::write(&query(&[(instance, SRV), (instance, TXT)]));
+                let asked = self.ask(&packet, |asked| asked.answers(instance, SRV)).await?;
+                found = asked.record(instance, SRV).cloned();
+                last = asked.exchange;
+            }
+            let Some((_, _, port, host)) = found.as_ref().and_then(wire::Record::service) else {
                 continue;
             };
-            let questions = query(&[(&instance, SRV), (&instance, TXT)]);
-            let asked = self
-                .ask(&wire::write(&questions), |asked| asked.answers(&instance, SRV))
-                .await?;
-            if let Some((_, _, port, host)) = asked.record(&instance, SRV).and_then(wire::Record::service) {
-                let board = Board {
-                    address: self.board,
-                    instance,
-                    host,
-                    port,
-                };
-                self.seen.board.replace(Some(board.clone()));
-                return Ok(board);
+            let board = Board {
+                address: self.board,
+                instance: instance.clone(),
+                host,
+                port,
+            };
+            if port == self.port {
+                return Ok(Ok(board));
             }
+            first.get_or_insert(board);
         }
-        Err(Stop::Skip(format!(
-            "the board at {} announces no {SERVICE}",
-            self.board
-        )))
+        let mut records = asked.messages().flat_map(|(_, message)| message.records());
+        let is_astray = records.any(|record| record.kind == SRV);
+        let shown: Vec<_> = instances.iter().map(wire::shown).collect();
+        Ok(first.ok_or_else(|| Lost {
+            row: Some(if is_astray {
+                "mdns/ptr-answer"
+            } else {
+                "mdns/srv-answer"
+            }),
+            what: format!(
+                "the PTR record leads to {}, which has no SRV record",
+                shown.join(", ")
+            ),
+            exchange: last,
+        }))
     }
 }
 

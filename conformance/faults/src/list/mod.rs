@@ -8,6 +8,7 @@ mod http_modern;
 mod jsonrpc;
 mod lifecycle;
 mod logging;
+mod mdns;
 mod mrtr;
 mod pagination;
 mod progress;
@@ -27,7 +28,7 @@ use serde_json::{Value, json};
 use std::sync::LazyLock;
 
 static FAULTS: LazyLock<Vec<Fault>> = LazyLock::new(|| {
-    let areas: [(&str, &[&[Fault]]); 15] = [
+    let areas: [(&str, &[&[Fault]]); 16] = [
         ("jsonrpc", &[jsonrpc::FAULTS]),
         ("lifecycle", &[lifecycle::FAULTS]),
         (
@@ -46,6 +47,7 @@ static FAULTS: LazyLock<Vec<Fault>> = LazyLock::new(|| {
         ("subscriptions", &[subscriptions::FAULTS]),
         ("mrtr", &[mrtr::FAULTS]),
         ("stdio", &[stdio::FAULTS]),
+        ("mdns", mdns::FAULTS),
     ];
     let in_area = |(area, lists): (&'static str, &[&[Fault]])| {
         let faults: Vec<_> = lists
@@ -63,9 +65,11 @@ pub fn faults() -> &'static [Fault] {
     &FAULTS
 }
 
+static VARIANTS: LazyLock<Vec<Fault>> = LazyLock::new(|| [variants::VARIANTS, mdns::VARIANTS].concat());
+
 /// Unusual but legal: nothing may fail on them.
 pub fn variants() -> &'static [Fault] {
-    variants::VARIANTS
+    &VARIANTS
 }
 
 /// The fault or variant of this name.

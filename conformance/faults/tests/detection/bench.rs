@@ -4,11 +4,12 @@ use libtest_mimic::Failed;
 use mcp_hil_conformance::run::{Options, run};
 use mcp_hil_conformance::text;
 use mcp_hil_conformance::verdict::{Report, Verdict};
-use mcp_hil_faults::{Fault, Proxy, Transport};
+use mcp_hil_faults::{Fault, Proxy, Responder, Transport};
 use mcp_hil_harness::report::style::Style;
 use mcp_hil_harness::revision::Revision;
 use mcp_hil_harness::target::{Command, Endpoint, Target};
 use mcp_hil_reference::{Features, Options as ServerOptions, Server, serve_http, serve_stdio};
+use std::net::{Ipv4Addr, SocketAddr};
 use std::process::ExitCode;
 use std::sync::Arc;
 use tokio::net::TcpListener;
@@ -18,6 +19,8 @@ use tokio::runtime::{Builder, Runtime};
 pub const SERVE: &str = "--serve-stdio";
 /// Makes the limit for an answer 2 s: faults that keep silent need not take longer.
 const FACTOR: f64 = 0.2;
+/// Port of every endpoint that is announced by mDNS.
+const LINK: u16 = 18791;
 
 /// A good server that a fault breaks.
 #[derive(Clone, Copy)]
@@ -126,6 +129,44 @@ pub fn grade(broken: Broken, revision: Revision, only: Vec<String>) -> Result<Gr
             served = serve_http(listener, server(needed(broken.fault)), std::future::pending()) => return Err(Failed::from(format!("the server ended: {served:?}"))),
         };
         Ok(Graded { report, changed: proxy.changed() })
+    })
+}
+
+/// A link of its own: the endpoint's port, which is the same on each, claims it.
+async fn link() -> Result<TcpListener, Failed> {
+    let first = std::process::id()
+        ^ std::time::SystemTime::now()
+            .duration_since(std::time::UNIX_EPOCH)?
+            .subsec_nanos();
+    for number in 0..1000_u32 {
+        let [a, b, ..] = first.wrapping_add(number * 7).to_le_bytes();
+        let address = Ipv4Addr::new(127, 1 + a % 250, b, 1);
+        if let Ok(listener) = TcpListener::bind((address, LINK)).await {
+            return Ok(listener);
+        }
+    }
+    Err(Failed::from("no link of 127.0.0.0/8 is free"))
+}
+
+/// Grades what a board announces by mDNS, with a fault or without, on a link of its own.
+pub fn grade_mdns(fault: Option<&'static Fault>, only: Vec<String>) -> Result<Graded, Failed> {
+    runtime()?.block_on(async {
+        let listener = link().await?;
+        let SocketAddr::V4(address) = listener.local_addr()? else {
+            return Err(Failed::from("the link has no IPv4 address"));
+        };
+        let responder = Responder::start(address, fault)?;
+        let target = Target::Http(Endpoint::parse(&format!("http://{address}/mcp"))?);
+        let options = Options {
+            interface: Some("lo".to_owned()),
+            deadline_factor: 1.0,
+            ..options(Revision::R2025_11_25, only)
+        };
+        let report = tokio::select! {
+            report = run("announced", &target, &options, |_| {}) => report.map_err(Failed::from)?,
+            served = serve_http(listener, server(Features::default()), std::future::pending()) => return Err(Failed::from(format!("the server ended: {served:?}"))),
+        };
+        Ok(Graded { report, changed: responder.changed() })
     })
 }
 

@@ -22,6 +22,9 @@ use table::{Row, Seen};
 /// Faults that no check sees, each with the reason: `NAME REVISION: WHY`.
 const UNSEEN: &str = include_str!("unseen.txt");
 
+/// mDNS trials at once.
+const WAITING: usize = 16;
+
 fn main() -> ExitCode {
     if std::env::args().nth(1).as_deref() == Some(bench::SERVE) {
         return bench::serve(std::env::args().skip(2));
@@ -29,7 +32,17 @@ fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     let rows = Arc::new(Mutex::new(Vec::new()));
     let mut trials = Vec::new();
+    let mut announced = Vec::new();
     for fault in faults() {
+        if fault.transport == Transport::Mdns {
+            let rows = Arc::clone(&rows);
+            let name = format!("mdns::http::{}", fault.name);
+            announced.push(
+                Trial::test(name, move || is_seen(fault, GRADED[0], Transport::Mdns, &rows))
+                    .with_kind("mdns"),
+            );
+            continue;
+        }
         for (revision, transport) in ways(fault) {
             let name = format!("{revision}::{transport}::{}", fault.name);
             let rows = Arc::clone(&rows);
@@ -39,6 +52,13 @@ fn main() -> ExitCode {
         }
     }
     for variant in variants() {
+        if variant.transport == Transport::Mdns {
+            let name = format!("mdns::http::legal::{}", variant.name);
+            announced.push(
+                Trial::test(name, move || is_legal(variant, GRADED[0], Transport::Mdns)).with_kind("mdns"),
+            );
+            continue;
+        }
         for (revision, transport) in ways(variant) {
             let name = format!("{revision}::{transport}::legal::{}", variant.name);
             trials.push(Trial::test(name, move || is_legal(variant, revision, transport)));
@@ -52,10 +72,26 @@ fn main() -> ExitCode {
             trials.push(Trial::test(name, move || is_good(revision, features)));
         }
     }
-    assert!(trials.len() > 150, "there are no faults to be seen");
+    announced.push(
+        Trial::test("mdns::http::good", || {
+            no_alarm(&bench::grade_mdns(None, vec!["mdns/".to_owned()])?)
+        })
+        .with_kind("mdns"),
+    );
+    assert!(
+        trials.len() > 150 && announced.len() > 50,
+        "there are no faults to be seen"
+    );
     let conclusion = libtest_mimic::run(&arguments, trials);
+    // these mostly wait: a record is multicast once a second
+    let mut many = arguments.clone();
+    many.test_threads.get_or_insert(WAITING);
+    let on_the_network = libtest_mimic::run(&many, announced);
     if std::env::var_os("MCP_HIL_WRITE").is_some() && !arguments.list {
         table::write(&mut rows.lock().unwrap());
+    }
+    if on_the_network.has_failed() {
+        return on_the_network.exit_code();
     }
     conclusion.exit_code()
 }
@@ -98,7 +134,7 @@ fn is_seen(
     let graded = if judges.is_empty() {
         None
     } else {
-        Some(bench::grade(Broken { fault, transport }, revision, only)?)
+        Some(grade(fault, revision, transport, only)?)
     };
     let red = graded.as_ref().and_then(|graded| graded.red(fault.clause));
     let changed = graded.as_ref().map_or(1, |graded| graded.changed);
@@ -108,12 +144,21 @@ fn is_seen(
         (None, Some(why)) => Seen::Not(why.to_owned()),
         (None, None) => Seen::Not(String::new()),
     };
-    rows.lock().unwrap().push(Row {
-        fault,
-        revision,
-        transport,
-        seen,
-    });
+    // what is asked of the network has no revision
+    let revisions = if transport == Transport::Mdns {
+        fault.revisions
+    } else {
+        &[revision]
+    };
+    for revision in revisions {
+        let (revision, seen) = (*revision, seen.clone());
+        rows.lock().unwrap().push(Row {
+            fault,
+            revision,
+            transport,
+            seen,
+        });
+    }
     if changed == 0 {
         return Err(Failed::from("the fault changed nothing"));
     }
@@ -133,15 +178,26 @@ fn is_seen(
     }
 }
 
+fn grade(
+    fault: &'static Fault,
+    revision: Revision,
+    transport: Transport,
+    only: Vec<String>,
+) -> Result<Graded, Failed> {
+    if transport == Transport::Mdns {
+        bench::grade_mdns(Some(fault), only)
+    } else {
+        bench::grade(Broken { fault, transport }, revision, only)
+    }
+}
+
 fn is_legal(variant: &'static Fault, revision: Revision, transport: Transport) -> Result<(), Failed> {
-    let graded = bench::grade(
-        Broken {
-            fault: variant,
-            transport,
-        },
-        revision,
-        Vec::new(),
-    )?;
+    let only = if transport == Transport::Mdns {
+        vec!["mdns/".to_owned()]
+    } else {
+        Vec::new()
+    };
+    let graded = grade(variant, revision, transport, only)?;
     if graded.changed == 0 {
         return Err(Failed::from("the variant changed nothing"));
     }

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 /// Whether a fault was seen.
+#[derive(Clone)]
 pub enum Seen {
     /// By this check.
     By(String),
@@ -104,10 +105,10 @@ pub fn write(rows: &mut [Row]) {
             Seen::By(check) => format!("`{check}`"),
             Seen::Not(why) => format!("not seen: {why}"),
         };
-        let over = if row.transport == Transport::Stdio {
-            " (stdio)"
-        } else {
-            ""
+        let over = match row.transport {
+            Transport::Stdio => " (stdio)",
+            Transport::Mdns => " (mDNS)",
+            Transport::Http | Transport::Any => "",
         };
         let _ = writeln!(
             text,

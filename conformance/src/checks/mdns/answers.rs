@@ -1,11 +1,12 @@
 //! What multicast questions are answered with.
 
-use super::open;
+use super::{air, open};
 use crate::check::{BOTH, Check, check};
 use crate::lab::{Lab, Stop};
 use crate::mdns::wire::{self, A, AAAA, ANY, NSEC, PTR, Record, SRV, TXT, name, query, same, write};
-use crate::mdns::{Asked, By, PORT, SERVICE};
+use crate::mdns::{Asked, By, Lost, MAX_PACKET, PORT, SERVICE, TYPES};
 use mcp_hil_harness::target::Target;
+use std::collections::HashSet;
 use std::time::Duration;
 
 /// What is alone on the network answers at once (RFC 6762, 6); the rest is for the network.
@@ -18,6 +19,7 @@ pub const CHECKS: &[Check] = &[
         browse,
         [
             "mdns/ptr-answer",
+            "mdns/srv-answer",
             "mdns/response-flags",
             "mdns/response-id-zero",
             "mdns/response-no-question",
@@ -41,6 +43,7 @@ pub const CHECKS: &[Check] = &[
             "mdns/a-answer",
             "mdns/rrset-complete",
             "mdns/ttl-host-records",
+            "mdns/ttl-other-records",
             "mdns/cache-flush-unique",
             "mdns/srv-priority-weight",
             "mdns/unique-response-prompt",
@@ -54,7 +57,12 @@ pub const CHECKS: &[Check] = &[
         missing_type,
         ["mdns/nsec-for-missing-type", "mdns/aaaa-answer"]
     ),
-    check!("mdns/enumeration", BOTH, enumeration, ["mdns/meta-query"]),
+    check!(
+        "mdns/enumeration",
+        BOTH,
+        enumeration,
+        ["mdns/meta-query", "mdns/cache-flush-not-shared"]
+    ),
     check!(
         "mdns/names-of-others",
         BOTH,
@@ -65,13 +73,27 @@ pub const CHECKS: &[Check] = &[
 ];
 
 async fn browse(lab: &mut Lab) -> Result<(), Stop> {
-    let (mut air, board) = open(lab).await?;
+    let mut air = air(lab)?;
+    let board = match air.find().await? {
+        Ok(board) => board,
+        Err(Lost {
+            row: Some(row),
+            what,
+            exchange,
+        }) => {
+            lab.found(row, what, &[&exchange]);
+            return Ok(());
+        }
+        Err(lost) => return Err(Stop::Skip(lost.what)),
+    };
     let service = name(SERVICE);
     let mut question = query(&[(&service, PTR)]);
     question.id = 0x1234;
-    let asked = air
-        .ask(&write(&question), |asked| asked.answers(&service, PTR))
-        .await?;
+    let leads_there = |asked: &Asked| {
+        let pointers = asked.pointers(&service);
+        pointers.iter().any(|pointer| same(pointer, &board.instance))
+    };
+    let asked = air.ask(&write(&question), leads_there).await?;
     let evidence = [&asked.exchange];
     if !asked.answers(&service, PTR) {
         lab.found(
@@ -81,8 +103,8 @@ async fn browse(lab: &mut Lab) -> Result<(), Stop> {
         );
         return Ok(());
     }
-    let pointer = asked.record(&service, PTR).and_then(Record::pointer);
-    if !pointer.is_some_and(|pointer| same(&pointer, &board.instance)) {
+    let pointers = asked.pointers(&service);
+    if !pointers.iter().any(|pointer| same(pointer, &board.instance)) {
         lab.found(
             "mdns/ptr-answer",
             "the PTR record does not lead to an instance of the service",
@@ -205,7 +227,7 @@ async fn instance(lab: &mut Lab) -> Result<(), Stop> {
         } else {
             (120, "mdns/ttl-host-records")
         };
-        if record.ttl != right && kind != TXT {
+        if record.ttl != right {
             lab.found(
                 row,
                 format!(
@@ -257,10 +279,26 @@ async fn instance(lab: &mut Lab) -> Result<(), Stop> {
             format!("{} is not among its A records", board.address),
             &evidence,
         );
+    }
+    // who replaces what is known of a name tells all of it at once
+    let count = |message: &wire::Message| {
+        let of_host =
+            |record: &&Record| record.kind == A && record.flushes() && same(&record.name, &board.host);
+        message
+            .records()
+            .filter(of_host)
+            .map(|record| record.data.clone())
+            .collect::<HashSet<_>>()
+    };
+    let mut sets: Vec<_> = asked.messages().map(|(_, message)| count(message)).collect();
+    let alone = air.ask(&write(&query(&[(&board.host, A)])), |_| false).await?;
+    sets.extend(alone.messages().map(|(_, message)| count(message)));
+    sets.retain(|set| !set.is_empty());
+    if sets.iter().any(|set| *set != sets[0]) {
         lab.found(
             "mdns/rrset-complete",
-            format!("{} is not among its A records", board.address),
-            &evidence,
+            "A records with the cache-flush bit come apart, each as if it were the only one",
+            &[&asked.exchange, &alone.exchange],
         );
     }
     if let Some(first) = asked.heard.first()
@@ -272,11 +310,11 @@ async fn instance(lab: &mut Lab) -> Result<(), Stop> {
             &evidence,
         );
     }
-    if let Some(long) = asked.heard.iter().find(|heard| heard.bytes.len() > 1472) {
+    if let Some(long) = asked.heard.iter().find(|heard| heard.bytes.len() > MAX_PACKET) {
         lab.found(
             "mdns/response-size",
             format!(
-                "an answer has {} bytes, more than a frame holds",
+                "an answer has {} bytes, and {MAX_PACKET} is the limit",
                 long.bytes.len()
             ),
             &evidence,
@@ -327,7 +365,7 @@ async fn missing_type(lab: &mut Lab) -> Result<(), Stop> {
 
 async fn enumeration(lab: &mut Lab) -> Result<(), Stop> {
     let (mut air, _) = open(lab).await?;
-    let all = name("_services._dns-sd._udp.local");
+    let all = name(TYPES);
     let asked = air
         .ask(&write(&query(&[(&all, PTR)])), |asked| asked.answers(&all, PTR))
         .await?;
@@ -344,6 +382,14 @@ async fn enumeration(lab: &mut Lab) -> Result<(), Stop> {
             &[&asked.exchange],
         );
     }
+    let mut records = asked.messages().flat_map(|(_, message)| &message.answers);
+    if records.any(|record| record.kind == PTR && record.flushes() && same(&record.name, &all)) {
+        lab.found(
+            "mdns/cache-flush-not-shared",
+            "the PTR record of service types, which others share, has the cache-flush bit",
+            &[&asked.exchange],
+        );
+    }
     Ok(())
 }
 
@@ -355,9 +401,10 @@ async fn others(lab: &mut Lab) -> Result<(), Stop> {
         ("_ipp._tcp.local", PTR),
     ] {
         let owner = name(owner);
-        let asked = air
-            .ask(&write(&query(&[(&owner, kind)])), |asked| !asked.heard.is_empty())
-            .await?;
+        let packet = write(&query(&[(&owner, kind)]));
+        let Some(asked) = air.ask_in_vain(&packet, |asked| !asked.heard.is_empty()).await? else {
+            continue;
+        };
         let evidence = [&asked.exchange];
         for (_, message) in asked.messages() {
             if message.flags & 0xf != 0 {
@@ -393,20 +440,18 @@ async fn others(lab: &mut Lab) -> Result<(), Stop> {
 async fn qclass(lab: &mut Lab) -> Result<(), Stop> {
     let (mut air, _) = open(lab).await?;
     let service = name(SERVICE);
-    for (class, is_answered) in [(255, true), (3, false)] {
-        let mut question = query(&[(&service, PTR)]);
-        question.questions[0].class = class;
-        let asked = air
-            .ask(&write(&question), |asked| asked.answers(&service, PTR))
-            .await?;
-        if asked.answers(&service, PTR) != is_answered {
-            let what = if is_answered {
-                "a question for any class is not answered"
-            } else {
-                "a question for class CH is answered"
-            };
-            lab.found("mdns/qclass-any", what, &[&asked.exchange]);
-        }
+    let answered = |asked: &Asked| asked.answers(&service, PTR);
+    let mut question = query(&[(&service, PTR)]);
+    question.questions[0].class = 255;
+    let asked = air.ask(&write(&question), answered).await?;
+    if !answered(&asked) {
+        let what = "a question for any class is not answered";
+        lab.found("mdns/qclass-any", what, &[&asked.exchange]);
+    }
+    question.questions[0].class = 3;
+    if let Some(asked) = air.ask_in_vain(&write(&question), answered).await? {
+        let what = "a question for class CH is answered";
+        lab.found("mdns/qclass-any", what, &[&asked.exchange]);
     }
     Ok(())
 }

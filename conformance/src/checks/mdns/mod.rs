@@ -24,12 +24,17 @@ pub const CHECKS: &[&[Check]] = &[
 
 /// Sockets on the interface that the user named, and the board's names.
 async fn open(lab: &Lab) -> Result<(Air, Board), Stop> {
+    let mut air = air(lab)?;
+    let board = air.board().await?;
+    Ok((air, board))
+}
+
+/// Sockets on the interface that the user named.
+fn air(lab: &Lab) -> Result<Air, Stop> {
     let Some(interface) = &lab.shared.interface else {
         return Err(Stop::Skip(
             "mDNS is checked on the interface that --mdns names".to_owned(),
         ));
     };
-    let mut air = Air::open(interface, lab.endpoint()?, &lab.shared.seen)?;
-    let board = air.board().await?;
-    Ok((air, board))
+    Air::open(interface, lab.endpoint()?, &lab.shared.seen)
 }

@@ -4,7 +4,7 @@ use super::open;
 use crate::check::{BOTH, Check, check};
 use crate::lab::{Lab, Stop};
 use crate::mdns::wire::{IN, PTR, SRV, TOP, name, query, write};
-use crate::mdns::{By, GROUP, PORT, SERVICE, WAIT};
+use crate::mdns::{Asked, By, GROUP, PORT, SERVICE, WAIT};
 
 pub const CHECKS: &[Check] = &[
     check!("mdns/unicast-wanted", BOTH, wanted, ["mdns/qu-unicast-response"]),
@@ -29,13 +29,17 @@ pub const CHECKS: &[Check] = &[
 async fn wanted(lab: &mut Lab) -> Result<(), Stop> {
     let (mut air, board) = open(lab).await?;
     let mut question = query(&[(&board.instance, SRV)]);
+    // what was not multicast for a quarter of its life may be multicast (RFC 6762, 5.4): now it was
+    let recent = write(&question);
+    let answered = |asked: &Asked| asked.answers(&board.instance, SRV);
+    air.ask(&recent, answered).await?;
     question.questions[0].class = IN | TOP;
-    // what was multicast a short while ago may come by unicast; else the board may multicast it
-    let asked = air
-        .ask_now(&write(&question), (GROUP, PORT).into(), false, WAIT, |asked| {
-            !asked.heard.is_empty()
-        })
-        .await?;
+    let alone = |asked: &Asked| asked.heard.iter().any(|heard| heard.by == By::Unicast);
+    let (packet, group) = (write(&question), (GROUP, PORT).into());
+    let mut asked = air.ask_now(&packet, group, false, WAIT, alone).await?;
+    if !alone(&asked) {
+        asked = air.ask_now(&packet, group, false, WAIT, alone).await?;
+    }
     if !asked.heard.iter().any(|heard| heard.by == By::Unicast) {
         lab.found(
             "mdns/qu-unicast-response",
@@ -53,11 +57,13 @@ async fn legacy(lab: &mut Lab) -> Result<(), Stop> {
     let service = name(SERVICE);
     let mut question = query(&[(&service, PTR)]);
     question.id = 0x4d43;
-    let asked = air
-        .ask_now(&write(&question), (GROUP, PORT).into(), true, WAIT, |asked| {
-            asked.heard.iter().any(|heard| heard.by == By::Unicast)
-        })
-        .await?;
+    let alone = |asked: &Asked| asked.heard.iter().any(|heard| heard.by == By::Unicast);
+    let (packet, group) = (write(&question), (GROUP, PORT).into());
+    let mut asked = air.ask_now(&packet, group, true, WAIT, alone).await?;
+    if !alone(&asked) {
+        air.rest().await;
+        asked = air.ask_now(&packet, group, true, WAIT, alone).await?;
+    }
     let evidence = [&asked.exchange];
     let Some((_, message)) = asked.messages().find(|(heard, _)| heard.by == By::Unicast) else {
         lab.found(

@@ -1,0 +1,115 @@
+//! A board's mDNS responder, right or broken by one fault, on loopback.
+//!
+//! [`Responder`] announces an endpoint on a loopback address as its board would; each /24 of 127.0.0.0/8 counts as a
+//! link of its own, so many can be tried at once without privileges.
+
+mod engine;
+mod zone;
+
+pub(crate) use engine::{Heard, Said};
+pub(crate) use zone::{TYPES, Zone, pointer, record, service, text};
+
+use crate::fault::{Fault, Hooks};
+use engine::Engine;
+use mcp_hil_conformance::mdns::wire::write;
+use mcp_hil_conformance::mdns::{GROUP, PORT};
+use socket2::{Domain, Protocol, Socket, Type};
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use tokio::net::UdpSocket;
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep_until};
+
+/// Answers for one board until it is dropped.
+#[derive(Debug)]
+pub struct Responder {
+    changed: Arc<AtomicU64>,
+    task: JoinHandle<io::Result<()>>,
+}
+
+impl Drop for Responder {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl Responder {
+    /// Announces the endpoint at a loopback address and port, broken by a fault if there is one.
+    ///
+    /// # Errors
+    /// Port 5353 can't be had on this address, or loopback carries no multicast.
+    pub fn start(address: SocketAddrV4, fault: Option<&Fault>) -> io::Result<Self> {
+        let sockets = Sockets {
+            group: socket(GROUP, PORT)?,
+            own: socket(*address.ip(), PORT)?,
+            other: socket(*address.ip(), 0)?,
+        };
+        let hooks = fault.map_or_else(Hooks::default, |fault| fault.hooks);
+        let engine = Engine::new(Zone::new(*address.ip(), address.port()), hooks);
+        let changed = Arc::new(AtomicU64::new(0));
+        let task = tokio::spawn(serve(sockets, engine, Arc::clone(&changed)));
+        Ok(Self { changed, task })
+    }
+
+    /// How often the fault changed what is said.
+    pub fn changed(&self) -> u64 {
+        self.changed.load(Ordering::Relaxed)
+    }
+}
+
+#[derive(Debug)]
+struct Sockets {
+    group: UdpSocket,
+    own: UdpSocket,
+    other: UdpSocket,
+}
+
+fn socket(address: Ipv4Addr, port: u16) -> io::Result<UdpSocket> {
+    let socket = Socket::new(Domain::IPV4, Type::DGRAM, Some(Protocol::UDP))?;
+    socket.set_reuse_address(true)?;
+    socket.set_reuse_port(true)?;
+    socket.bind(&SocketAddr::from((address, port)).into())?;
+    if address == GROUP {
+        socket.join_multicast_v4(&GROUP, &Ipv4Addr::LOCALHOST)?;
+        #[cfg(target_os = "linux")]
+        socket.set_multicast_all_v4(false)?;
+    } else {
+        socket.set_multicast_if_v4(&address)?;
+        socket.set_multicast_ttl_v4(255)?;
+        socket.set_multicast_loop_v4(true)?;
+    }
+    socket.set_nonblocking(true)?;
+    UdpSocket::from_std(socket.into())
+}
+
+async fn serve(sockets: Sockets, mut engine: Engine, changed: Arc<AtomicU64>) -> io::Result<()> {
+    let started = Instant::now();
+    let (mut group, mut own) = (vec![0; 65536], vec![0; 65536]);
+    loop {
+        let next = engine.next().unwrap_or(Duration::from_secs(3600));
+        tokio::select! {
+            got = sockets.group.recv_from(&mut group) => {
+                let (length, from) = got?;
+                engine.hear(&group[..length], from, false, started.elapsed());
+            }
+            got = sockets.own.recv_from(&mut own) => {
+                let (length, from) = got?;
+                engine.hear(&own[..length], from, true, started.elapsed());
+            }
+            () = sleep_until(started + next) => {}
+        }
+        changed.store(engine.changed, Ordering::Relaxed);
+        for said in engine.due(started.elapsed()) {
+            let from = if said.from_other_port {
+                &sockets.other
+            } else {
+                &sockets.own
+            };
+            let to = said.to.unwrap_or_else(|| (GROUP, PORT).into());
+            from.send_to(&write(&said.message), to).await?;
+        }
+    }
+}
