@@ -4,9 +4,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use mcp_device::{Millis, Request, Response};
-use mcp_device_net::http::{
-    Action, BODY_MAX, CONNECTION_BYTES, Connection, Fault, Hosts, MAX_HEADERS,
-};
+use mcp_device_net::http::{Action, BODY_MAX, CONNECTION_BYTES, Connection, Fault, Hosts, MAX_HEADERS};
 use smoltcp::iface::SocketHandle;
 use smoltcp::socket::tcp;
 

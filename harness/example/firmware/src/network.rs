@@ -45,7 +45,8 @@ impl Network {
         let mut card = Card(VirtIONet::new(transport, FRAME + 64).expect("the card starts"));
         let mac = EthernetAddress(card.0.mac_address());
         let mut config = Config::new(mac.into());
-        config.random_seed = now().0 ^ u64::from_le_bytes([mac.0[2], mac.0[3], mac.0[4], mac.0[5], 0, 0, 0, 0]);
+        config.random_seed =
+            now().0 ^ u64::from_le_bytes([mac.0[2], mac.0[3], mac.0[4], mac.0[5], 0, 0, 0, 0]);
         let interface = Interface::new(config, &mut card, time());
         let mut sockets = SocketSet::new(Vec::new());
         let dhcp = sockets.add(dhcpv4::Socket::new());
@@ -70,7 +71,9 @@ impl Network {
 
     /// Takes part in a multicast group.
     pub fn join(&mut self, group: Ipv4Addr) {
-        self.interface.join_multicast_group(group).expect("there is room for a group");
+        self.interface
+            .join_multicast_group(group)
+            .expect("there is room for a group");
     }
 
     /// Moves frames, and takes the address that DHCP gives.

@@ -46,10 +46,14 @@ impl Thermostat {
             ("/mcp", _) => return (405, None),
             _ => return (404, None),
         }
-        if !request.header("Content-Type").is_some_and(is_json) {
+        if !request.values("Content-Type").next().is_some_and(is_json) {
             return (415, None);
         }
-        if request.header("MCP-Protocol-Version").is_some_and(|version| !HEADERS.contains(&version)) {
+        if request
+            .values("MCP-Protocol-Version")
+            .next()
+            .is_some_and(|version| !HEADERS.contains(&version))
+        {
             return (400, None);
         }
         let Ok(message) = serde_json::from_slice::<Value>(request.body) else {
@@ -95,7 +99,11 @@ impl Thermostat {
                 Some(celsius) if RANGE.contains(&celsius) => self.target = celsius,
                 // a model reads this, and can do better next time
                 _ => {
-                    let text = format!("celsius must be a number from {} to {}", RANGE.start(), RANGE.end());
+                    let text = format!(
+                        "celsius must be a number from {} to {}",
+                        RANGE.start(),
+                        RANGE.end()
+                    );
                     return Ok(json!({"content": [{"type": "text", "text": text}], "isError": true}));
                 }
             },
@@ -127,7 +135,10 @@ fn tools() -> Vec<Value> {
 }
 
 fn refused(status: u16, id: Value, (code, message): Refusal) -> Answer {
-    answered(status, json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}}))
+    answered(
+        status,
+        json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}}),
+    )
 }
 
 fn answered(status: u16, message: Value) -> Answer {
