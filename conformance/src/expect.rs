@@ -160,6 +160,12 @@ pub fn status(exchange: &Exchange) -> Option<u16> {
     exchange.reply().and_then(|reply| reply.status)
 }
 
+/// What came before the first brace, in lower case: the head of an answer that was not read to its end.
+pub fn head(exchange: &Exchange) -> String {
+    let head = exchange.received.split(|byte| *byte == b'{').next();
+    String::from_utf8_lossy(head.unwrap_or_default()).to_ascii_lowercase()
+}
+
 /// A message, cut to fit a line.
 pub fn brief(message: &Value) -> String {
     const MAX: usize = 160;

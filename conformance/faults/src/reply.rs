@@ -53,6 +53,15 @@ impl Reply {
         }
     }
 
+    /// Says as its length the number of characters, which with more than ASCII in it is too small.
+    pub(crate) fn size_in_characters(&mut self) {
+        let characters = String::from_utf8_lossy(&self.body).chars().count();
+        if characters < self.body.len() {
+            self.framing = Framing::SizedAs(characters);
+            self.headers.set("connection", "close");
+        }
+    }
+
     pub(crate) fn json(status: u16, value: &Value) -> Self {
         Self::new(status, Some("application/json"), value.to_string().into_bytes())
     }

@@ -151,15 +151,22 @@ pub(crate) struct Run {
     pub playing: Playing,
 }
 
-/// What is played, and how it is shown.
+/// Which of the transcripts are played.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Playing {
+pub(crate) struct Selection {
     /// Play only transcripts of this revision; may be repeated
     #[arg(long, value_name = "DATE", value_parser = str::parse::<Revision>)]
     pub revision: Vec<Revision>,
     /// Play only transcripts with this text in REVISION/NAME
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     pub filter: String,
+}
+
+/// What is played, and how it is shown.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Playing {
+    #[command(flatten)]
+    pub selection: Selection,
     /// The contract that the target keeps, as mcp-hil/1; without it the target's name tells
     #[arg(long, value_name = "NAME")]
     pub contract: Option<String>,

@@ -4,7 +4,7 @@ use crate::args::Diff;
 use crate::conversation::{Told, because, open_one};
 use crate::exit::Exit;
 use crate::output;
-use crate::playing::{Choice, choose};
+use crate::playing::choose;
 use crate::targets::Open;
 use mcp_hil_harness::client::Limits;
 use mcp_hil_harness::compare::{Compared, Mutations, compare, mutations};
@@ -27,12 +27,8 @@ struct Count {
 }
 
 async fn try_run(args: &Diff) -> Told<Exit> {
-    let transcripts = choose(&Choice {
-        files: &args.files,
-        revisions: &args.revision,
-        filter: &args.filter,
-    })
-    .map_err(|error| Exit::Usage.because(&error.to_string()))?;
+    let transcripts =
+        choose(&args.files, &args.selection).map_err(|error| Exit::Usage.because(&error.to_string()))?;
     let [left, right] = open_both(args).await?;
     let style = output::style(args.color, false);
     let names = [args.left.as_str(), args.right.as_str()];

@@ -4,7 +4,7 @@ use crate::args::Discover;
 use crate::exit::Exit;
 use crate::output;
 use mcp_hil_harness::discover::{DiscoverError, Discovery, Found, Options, Search, discover};
-use mcp_hil_harness::report::{escape, escape_line};
+use mcp_hil_harness::report::{columns, escape, escape_line};
 use std::fmt::Write as _;
 
 /// Ends well if as many boards as were waited for, or one, can be used.
@@ -60,21 +60,9 @@ fn table(boards: &[Found]) -> String {
     ]
     .map(str::to_owned);
     let rows: Vec<_> = std::iter::once(header).chain(boards.iter().map(row)).collect();
-    let width = |column: usize| {
-        rows.iter()
-            .map(|row| row[column].chars().count())
-            .max()
-            .unwrap_or(0)
-    };
-    let widths: [usize; 7] = std::array::from_fn(width);
     let mut text = String::new();
-    for (at, row) in rows.iter().enumerate() {
-        let line: Vec<_> = row
-            .iter()
-            .zip(widths)
-            .map(|(cell, width)| format!("{cell:<width$}"))
-            .collect();
-        let _ = writeln!(text, "{}", line.join("  ").trim_end());
+    for (at, line) in columns(&rows).iter().enumerate() {
+        let _ = writeln!(text, "{line}");
         let board = at.checked_sub(1).and_then(|at| boards.get(at));
         for oddity in board.into_iter().flat_map(|board| &board.oddities) {
             let _ = writeln!(text, "  ! {}", escape_line(&oddity.to_string()));

@@ -1,13 +1,12 @@
 //! What commands that play transcripts share: which are played, and where the results go.
 
-use crate::args::Playing;
+use crate::args::{Playing, Selection};
 use crate::exit::Exit;
 use crate::output;
 use crate::reports::Sinks;
 use mcp_hil_harness::replay::CONTRACT;
 use mcp_hil_harness::report::style::Style;
 use mcp_hil_harness::report::{self, Case, Detail, NOT_PLAYED, Report, Verdict};
-use mcp_hil_harness::revision::Revision;
 use mcp_hil_harness::transcript::{self, Transcript};
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
@@ -31,12 +30,8 @@ impl Chosen {
     /// # Errors
     /// What can't be used, told already.
     pub fn new(args: &Playing, files: &[PathBuf]) -> Result<Self, Exit> {
-        let choice = Choice {
-            files,
-            revisions: &args.revision,
-            filter: &args.filter,
-        };
-        let transcripts = choose(&choice).map_err(|error| Exit::Usage.because(&error.to_string()))?;
+        let transcripts =
+            choose(files, &args.selection).map_err(|error| Exit::Usage.because(&error.to_string()))?;
         if transcripts.is_empty() {
             return Err(Exit::NothingRan.because("no transcript is chosen by --revision and --filter"));
         }
@@ -108,26 +103,19 @@ fn for_the_rest(verdict: &Verdict) -> Option<&str> {
     }
 }
 
-/// Which transcripts to play.
-pub struct Choice<'a> {
-    /// Files and folders; none: those that are built in.
-    pub files: &'a [PathBuf],
-    /// Only of these revisions, if there are any.
-    pub revisions: &'a [Revision],
-    /// Only those with this in `REVISION/NAME`.
-    pub filter: &'a str,
-}
-
-/// Reads the transcripts that a command line names.
-pub fn choose(choice: &Choice<'_>) -> Result<Vec<Transcript>, transcript::TranscriptError> {
-    let mut transcripts = if choice.files.is_empty() {
+/// Reads these files and folders, or without any what is built in, and leaves out what is not chosen.
+pub(crate) fn choose(
+    files: &[PathBuf],
+    selection: &Selection,
+) -> Result<Vec<Transcript>, transcript::TranscriptError> {
+    let mut transcripts = if files.is_empty() {
         transcript::embedded()?
     } else {
-        transcript::read(choice.files)?
+        transcript::read(files)?
     };
     transcripts.retain(|transcript| {
-        (choice.revisions.is_empty() || choice.revisions.contains(&transcript.revision))
-            && transcript.id().contains(choice.filter)
+        (selection.revision.is_empty() || selection.revision.contains(&transcript.revision))
+            && transcript.id().contains(&selection.filter)
     });
     Ok(transcripts)
 }

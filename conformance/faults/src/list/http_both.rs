@@ -58,13 +58,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "counts Content-Length in characters",
     )
     .case(29)
-    .reply(|_, reply| {
-        let characters = String::from_utf8_lossy(&reply.body).chars().count();
-        if characters < reply.body.len() {
-            reply.framing = Framing::SizedAs(characters);
-            reply.headers.set("connection", "close");
-        }
-    }),
+    .reply(|_, reply| reply.size_in_characters()),
     must(
         "answer-cut",
         BOTH,

@@ -95,12 +95,7 @@ async fn one_object(lab: &mut Lab) -> Result<(), Stop> {
 
 /// That an answer that was begun as JSON is whole, and ends where it says.
 fn is_framed(exchange: &Exchange) -> Result<(), String> {
-    let head = exchange
-        .received
-        .split(|byte| *byte == b'{')
-        .next()
-        .unwrap_or_default();
-    let head = String::from_utf8_lossy(head).to_ascii_lowercase();
+    let head = expect::head(exchange);
     let is_json = head.starts_with("http/1.1 200") && head.contains("application/json");
     match &exchange.fault {
         Some(fault @ (Fault::Extra(_) | Fault::Closed { .. } | Fault::Slow { .. })) if is_json => {

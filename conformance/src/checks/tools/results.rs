@@ -89,12 +89,7 @@ fn finished(exchange: &Exchange) -> Option<&Value> {
 
 /// Whether a tool had its stream open when our time ran out: no clause says how long it may work.
 fn still_works(exchange: &Exchange) -> bool {
-    let head = exchange
-        .received
-        .split(|byte| *byte == b'{')
-        .next()
-        .unwrap_or_default();
-    let head = String::from_utf8_lossy(head).to_ascii_lowercase();
+    let head = expect::head(exchange);
     matches!(exchange.fault, Some(Fault::Slow { .. })) && head.contains("text/event-stream")
 }
 

@@ -1,6 +1,6 @@
 //! The commands that talk to a target, and are neither replay nor check.
 
-use super::Color;
+use super::{Color, Selection};
 use crate::conversation::TargetOptions;
 use crate::exit;
 use clap::Parser;
@@ -33,12 +33,8 @@ pub(crate) struct Diff {
     pub right: String,
     /// Transcripts, or folders of them; without any, those that are built in
     pub files: Vec<PathBuf>,
-    /// Play only transcripts of this revision; may be repeated
-    #[arg(long, value_name = "DATE", value_parser = str::parse::<Revision>)]
-    pub revision: Vec<Revision>,
-    /// Play only transcripts with this text in REVISION/NAME
-    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
-    pub filter: String,
+    #[command(flatten)]
+    pub selection: Selection,
     /// The contract that both targets keep, as mcp-hil/1; without it their names tell
     #[arg(long, value_name = "NAME")]
     pub contract: Option<String>,

@@ -1,6 +1,6 @@
 //! The inventory, the leases, the doctor.
 
-use crate::{Bench, MAC};
+use crate::{Bench, FLASH, MAC};
 use std::io::Read as _;
 use std::process::Stdio;
 
@@ -47,16 +47,7 @@ fn who_has_a_board_is_shown_to_whoever_wants_it() {
         "{refused:?}"
     );
     let wait = bench
-        .command(&[
-            "flash",
-            "bench-1",
-            "app.bin",
-            "--no-watch",
-            "--partitions",
-            "partitions.csv",
-            "--wait",
-            "30s",
-        ])
+        .command(&[&FLASH[..], &["--wait", "30s"]].concat())
         .stderr(Stdio::piped())
         .stdout(Stdio::null())
         .spawn()

@@ -1,6 +1,6 @@
 //! A run that is killed leaves nothing behind.
 
-use crate::Bench;
+use crate::{Bench, FLASH};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
@@ -19,16 +19,8 @@ fn runs(pid: u32) -> bool {
 fn kill_9_in_the_middle_of_flashing_frees_the_board() {
     let bench = Bench::new();
     bench.write_image(1_800_000);
-    let words = [
-        "flash",
-        "bench-1",
-        "app.bin",
-        "--no-watch",
-        "--partitions",
-        "partitions.csv",
-    ];
     let mut run = bench
-        .command(&words)
+        .command(&FLASH)
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()

@@ -16,6 +16,16 @@ use std::time::{Duration, Instant};
 /// The MAC address of every board here.
 const MAC: &str = "02:00:00:00:00:01";
 
+/// Flashes the image that was written, and does not watch it: it is noise.
+const FLASH: [&str; 6] = [
+    "flash",
+    "bench-1",
+    "app.bin",
+    "--no-watch",
+    "--partitions",
+    "partitions.csv",
+];
+
 /// A board, and a folder for all that is written.
 struct Bench {
     board: SerialBoard,
@@ -98,15 +108,7 @@ impl Bench {
 
     /// Flashes the image that was written, and does not watch it: it is noise.
     fn flash(&self, more: &[&str]) -> Ran {
-        let words = [
-            "flash",
-            "bench-1",
-            "app.bin",
-            "--no-watch",
-            "--partitions",
-            "partitions.csv",
-        ];
-        self.run(&[&words[..], &["--bootloader", "bootloader.bin"], more].concat())
+        self.run(&[&FLASH[..], &["--bootloader", "bootloader.bin"], more].concat())
     }
 
     fn fault(&self, name: Option<&str>) {

@@ -3,9 +3,8 @@
 use super::inventory::Entry;
 use super::lease::Holder;
 use super::memory::Memory;
-use crate::report::escape_line;
+use crate::report::{columns, escape_line};
 use serde_json::json;
-use std::fmt::Write as _;
 use std::time::SystemTime;
 
 /// A board and what is known of it now.
@@ -33,24 +32,7 @@ pub fn table(rows: &[Row], now: SystemTime) -> String {
     let cells: Vec<_> = std::iter::once(header)
         .chain(rows.iter().map(|row| cells(row, now)))
         .collect();
-    let width = |column: usize| {
-        cells
-            .iter()
-            .map(|row| row[column].chars().count())
-            .max()
-            .unwrap_or(0)
-    };
-    let widths: [usize; 8] = std::array::from_fn(width);
-    let mut text = String::new();
-    for row in &cells {
-        let line: Vec<_> = row
-            .iter()
-            .zip(widths)
-            .map(|(cell, width)| format!("{cell:<width$}"))
-            .collect();
-        let _ = writeln!(text, "{}", line.join("  ").trim_end());
-    }
-    text
+    columns(&cells).iter().map(|line| format!("{line}\n")).collect()
 }
 
 fn cells(row: &Row, now: SystemTime) -> [String; 8] {

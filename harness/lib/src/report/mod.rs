@@ -6,6 +6,7 @@
 
 mod brief;
 mod clauses;
+mod columns;
 pub mod files;
 mod html;
 mod json;
@@ -16,6 +17,7 @@ mod text;
 
 pub use brief::brief;
 pub use clauses::{Cell, Clause, Matrix, State};
+pub use columns::columns;
 pub use html::write as html;
 pub use json::write as json;
 pub use junit::write as junit;
