@@ -373,8 +373,9 @@ proptest! {
             let mut live: Vec<_> = table.jobs.iter().filter(|job| job.is_live()).map(|job| job.id.clone()).collect();
             match act {
                 Act::Start { kind, steps, timeout_ms, group, replace } => {
-                    let clash = !group.is_empty()
-                        && table.jobs.iter().any(|job| job.is_live() && job.group == group);
+                    let is_rival = |job: &&Job| job.is_live() && !group.is_empty() && job.group == group;
+                    let rivals: Vec<_> = table.jobs.iter().filter(is_rival).map(|job| job.id.clone()).collect();
+                    let clash = !rivals.is_empty();
                     let order = Order {
                         program: Program::new(kind, steps, 10, "broken".to_owned()),
                         name: String::new(),
@@ -386,7 +387,7 @@ proptest! {
                         Ok(id) => {
                             prop_assert!(live.len() < 16 && (replace || !clash));
                             // one that was replaced ended by that, and may make room for the new one
-                            live.retain(|id| !clash || table.jobs.with_id(id).is_some());
+                            live.retain(|id| !rivals.contains(id));
                             prop_assert!(table.job(&id).is_live());
                         }
                         Err(Refusal::Full) => prop_assert_eq!(live.len(), 16),

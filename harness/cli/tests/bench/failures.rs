@@ -89,10 +89,14 @@ fn a_line_that_is_too_slow_is_flashed_at_a_rate_that_holds_and_the_rate_is_remem
 #[test]
 fn a_job_that_does_not_end_is_ended() {
     let bench = Bench::new();
-    bench.write_image(2_000_000);
-    let ran = bench.flash(&["--deadline", "300ms"]);
+    bench.write_image(4_000_000);
+    let ran = bench.flash(&["--deadline", "600ms"]);
     assert_eq!(ran.code, Some(3), "{ran:?}");
-    assert!(ran.stderr.contains(": no end within 0.3 s"), "{ran:?}");
+    assert!(
+        ran.stderr
+            .contains("bench-1: write-failed: no end within 0.6 s, in the application"),
+        "{ran:?}"
+    );
     assert!(ran.time < Duration::from_secs(4), "{ran:?}");
 }
 

@@ -78,7 +78,7 @@ impl Bench {
         self.write("app.bin", image);
         self.write(
             "partitions.csv",
-            "config,data,undefined,0x9000,0x1000\nfactory,app,factory,0x10000,0x1f0000\n",
+            "config,data,undefined,0x9000,0x1000\nfactory,app,factory,0x10000,0x3f0000\n",
         );
     }
 
