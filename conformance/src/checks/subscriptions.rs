@@ -106,7 +106,7 @@ async fn listen(lab: &mut Lab, request: &Value) -> Result<(Option<Watch>, Exchan
             Ok((Some(watch), first))
         }
         // the body of a refusal may come after its head
-        Some(mut watch) if expect::message(&head).is_err() => {
+        Some(mut watch) if head.fault.is_none() && expect::message(&head).is_err() => {
             let limit = lab.shared.limits.answer;
             let whole = lab.watch_on(&mut watch, limit, |_| false).await;
             Ok((None, whole))
