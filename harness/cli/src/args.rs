@@ -126,7 +126,7 @@ pub(crate) struct Run {
     #[arg(long, value_name = "chip=CHIP")]
     pub any: Vec<String>,
     /// The inventory [default: boards.toml here or above, else that of the user]
-    #[arg(long, value_name = "FILE", env = "MCP_HIL_BOARDS")]
+    #[arg(long, value_name = "FILE", env = "MCP_HIL_INVENTORY")]
     pub inventory: Option<PathBuf>,
     /// If a board is leased, wait for it so long, as 30s, 5m or 1h
     #[arg(long, value_name = "DURATION", default_value = "0s", hide_default_value = true, value_parser = bench::args::duration)]

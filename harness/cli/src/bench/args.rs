@@ -10,8 +10,8 @@ use std::time::Duration;
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct Choice {
     /// The inventory [default: boards.toml here or above, else that of the user]
-    #[arg(long, value_name = "FILE", env = "MCP_HIL_BOARDS")]
-    pub boards: Option<PathBuf>,
+    #[arg(long, value_name = "FILE", env = "MCP_HIL_INVENTORY")]
+    pub inventory: Option<PathBuf>,
     /// Take the first free board that fits, as chip=esp32c3
     #[arg(long, value_name = "chip=CHIP")]
     pub any: Option<String>,
@@ -43,8 +43,8 @@ pub(crate) struct Boards {
     #[command(subcommand)]
     pub action: Option<BoardsAction>,
     /// The inventory [default: boards.toml here or above, else that of the user]
-    #[arg(long, value_name = "FILE", env = "MCP_HIL_BOARDS", global = true)]
-    pub boards: Option<PathBuf>,
+    #[arg(long, value_name = "FILE", env = "MCP_HIL_INVENTORY", global = true)]
+    pub inventory: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     pub json: bool,
@@ -80,7 +80,7 @@ pub(crate) struct Flash {
 }
 
 /// What is written besides the image, and how.
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub(crate) struct Flashing {
     #[command(flatten)]
     pub configuration: ConfigurationFrom,
@@ -97,6 +97,9 @@ pub(crate) struct Flashing {
     pub force: bool,
 }
 
+/// Flash is read or written by then.
+const DEADLINE: &str = "180s";
+
 /// The serial line while flash is read and written.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Line {
@@ -104,12 +107,21 @@ pub(crate) struct Line {
     #[arg(long, value_name = "RATE", value_parser = clap::value_parser!(u32).range(9600..=4_000_000))]
     pub baud: Option<u32>,
     /// Give up reading or writing flash by then
-    #[arg(long, value_name = "DURATION", default_value = "180s", value_parser = duration)]
+    #[arg(long, value_name = "DURATION", default_value = DEADLINE, value_parser = duration)]
     pub deadline: Duration,
 }
 
+impl Default for Line {
+    fn default() -> Self {
+        Self {
+            baud: None,
+            deadline: duration(DEADLINE).unwrap_or_default(),
+        }
+    }
+}
+
 /// Where the values of a configuration come from. None of them is ever an argument: those are seen by all users.
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub(crate) struct ConfigurationFrom {
     /// JSON file with the board's configuration. Without it: MCP_HIL_WIFI_SSID, MCP_HIL_WIFI_PASSWORD, MCP_HIL_HOSTNAME, MCP_HIL_TOKEN
     #[arg(long, value_name = "FILE")]
@@ -181,8 +193,8 @@ pub(crate) struct Monitor {
 #[derive(Debug, Parser)]
 pub(crate) struct Doctor {
     /// The inventory [default: boards.toml here or above, else that of the user]
-    #[arg(long, value_name = "FILE", env = "MCP_HIL_BOARDS")]
-    pub boards: Option<PathBuf>,
+    #[arg(long, value_name = "FILE", env = "MCP_HIL_INVENTORY")]
+    pub inventory: Option<PathBuf>,
 }
 
 /// The last of one or two words, and the board before it.

@@ -6,7 +6,7 @@ use crate::exit::Exit;
 use crate::output;
 use mcp_hil_harness::bench::choose;
 use mcp_hil_harness::bench::flash::job::Task;
-use mcp_hil_harness::bench::inventory::{self, Entry, Inventory, Scanned};
+use mcp_hil_harness::bench::inventory::{self, BoardKind, Entry, Inventory, Scanned};
 use mcp_hil_harness::bench::lease::{Holder, Leases};
 use mcp_hil_harness::bench::memory::Memories;
 use mcp_hil_harness::bench::overview::{self, Row};
@@ -20,13 +20,13 @@ const IDENTIFY: Duration = Duration::from_secs(30);
 pub(crate) async fn run(args: Boards) -> Exit {
     let done = match &args.action {
         None => list(&args),
-        Some(BoardsAction::Scan { ports }) => scan(args.boards.as_deref(), ports).await,
+        Some(BoardsAction::Scan { ports }) => scan(args.inventory.as_deref(), ports).await,
     };
     done.unwrap_or_else(|exit| exit)
 }
 
 fn list(args: &Boards) -> Result<Exit, Exit> {
-    let inventory = load(args.boards.as_deref())?;
+    let inventory = load(args.inventory.as_deref())?;
     let ports = ports::list();
     let known = inventory.as_ref().map_or(&[][..], |inventory| &inventory.boards);
     let strangers = ports
@@ -39,7 +39,7 @@ fn list(args: &Boards) -> Result<Exit, Exit> {
         .cloned()
         .chain(strangers)
         .map(|board| Row {
-            present: ports::locate(&board.port, board.mac).is_some(),
+            present: board.is_there(),
             holder: leases.holder(&choose::lease_key(&board)).unwrap_or_default(),
             memory: memories.read(&choose::memory_key(&board)),
             board,
@@ -64,7 +64,7 @@ async fn scan(named: Option<&Path>, only: &[PathBuf]) -> Result<Exit, Exit> {
     let file = inventory::find(named)
         .or_else(inventory::of_user)
         .ok_or_else(|| {
-            Exit::Usage.because("where should the inventory be? give --boards FILE; there is no HOME")
+            Exit::Usage.because("where should the inventory be? give --inventory FILE; there is no HOME")
         })?;
     let mut inventory = if file.exists() {
         load(Some(&file))?.unwrap_or_else(|| Inventory::new(&file))
@@ -117,7 +117,11 @@ fn wanted_ports(inventory: &Inventory, only: &[PathBuf]) -> Vec<Port> {
     }
     let mut ports: Vec<_> = all.iter().filter(|port| port.may_be_board()).cloned().collect();
     for board in &inventory.boards {
-        if board.port.exists() && !ports.iter().any(|port| port.is(&board.port)) {
+        // what an emulator is, its entry says
+        if board.kind != BoardKind::Chip
+            && board.port.exists()
+            && !ports.iter().any(|port| port.is(&board.port))
+        {
             ports.push(find(&board.port));
         }
     }

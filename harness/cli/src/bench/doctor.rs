@@ -7,7 +7,7 @@ use mcp_hil_harness::bench::doctor::{Level, examine};
 use mcp_hil_harness::report::escape;
 
 pub(crate) fn run(args: &Doctor) -> Exit {
-    let inventory = match load(args.boards.as_deref()) {
+    let inventory = match load(args.inventory.as_deref()) {
         Ok(inventory) => inventory,
         Err(refusal) => return refusal.into(),
     };

@@ -11,7 +11,7 @@ use mcp_hil_harness::bench::choose;
 use mcp_hil_harness::bench::failure::{Failure, Kind};
 use mcp_hil_harness::bench::flash::job::{Event, Job, Secret, Task};
 use mcp_hil_harness::bench::flash::{self, Done, FlashError};
-use mcp_hil_harness::bench::image;
+use mcp_hil_harness::bench::image::Image;
 use mcp_hil_harness::bench::inventory::Entry;
 use mcp_hil_harness::bench::memory::{Firmware, Memories};
 use mcp_hil_harness::bench::power::{Power as _, Start};
@@ -97,8 +97,9 @@ async fn write(args: Flash) -> Result<Exit, Exit> {
     let unusable = |reason: String| Exit::Usage.because(&format!("{}: {reason}", file.display()));
     // a file that no board takes is known before a board is touched
     let bytes = std::fs::read(&file).map_err(|error| unusable(error.to_string()))?;
-    let build = image::build_id(&bytes);
-    image::Image::read(bytes).map_err(|error| unusable(error.to_string()))?;
+    let build = Image::read(bytes)
+        .map_err(|error| unusable(error.to_string()))?
+        .build_id();
     let sector =
         configuration(&args.flashing.configuration)?.map(|configuration| Secret(configuration.sector()));
     let held = acquire(&args.choice, named, "flash").await?;
@@ -179,7 +180,7 @@ async fn start(
         let symbols = Symbols::open(&file).ok();
         let up = boot::watch(&board.name, &capture, limits, build.as_deref(), symbols.as_ref())?;
         let url = match up {
-            Up::Serving(boot) => boot.url,
+            Up::Serving(boot) => board.endpoint.clone().or(boot.url),
             Up::Running => None,
         };
         Ok((held, url, start.elapsed()))

@@ -2,6 +2,8 @@
 
 pub(crate) mod args;
 pub(crate) mod boards;
+#[cfg(target_os = "linux")]
+mod chip;
 pub(crate) mod doctor;
 pub(crate) mod flash;
 pub(crate) mod monitor;
@@ -12,11 +14,12 @@ use args::{Choice, ConfigurationFrom};
 use mcp_hil_harness::bench::choose::{self, ChooseError};
 use mcp_hil_harness::bench::configuration::Configuration;
 use mcp_hil_harness::bench::failure::{Blame, Failure};
-use mcp_hil_harness::bench::inventory::{self, Entry, Inventory, InventoryError};
+use mcp_hil_harness::bench::inventory::{self, BoardKind, Entry, Inventory, InventoryError};
 use mcp_hil_harness::bench::lease::{Holder, Lease, Leases};
 use mcp_hil_harness::bench::memory::Memories;
 use mcp_hil_harness::bench::ports;
 use mcp_hil_harness::report::escape;
+use std::any::Any;
 use std::path::{Path, PathBuf};
 
 /// Why a command ends before it has begun.
@@ -29,7 +32,7 @@ pub(crate) struct Refusal {
 }
 
 impl Refusal {
-    fn usage(reason: impl Into<String>) -> Self {
+    pub(crate) fn usage(reason: impl Into<String>) -> Self {
         Self {
             exit: Exit::Usage,
             reason: reason.into(),
@@ -48,8 +51,9 @@ impl From<Refusal> for Exit {
 pub(crate) struct Held {
     /// The board.
     pub board: Entry,
-    /// Until this is dropped.
-    pub lease: Lease,
+    /// What is plugged in as long as the board is held; an emulator ends before its lease does.
+    _plugged: Box<dyn Any + Send>,
+    _lease: Lease,
 }
 
 /// Finds the board that is meant and takes its lease, waiting as long as was asked.
@@ -58,7 +62,7 @@ pub(crate) struct Held {
 /// No such board, or it can't be had.
 pub(crate) async fn acquire(choice: &Choice, named: Option<&str>, command: &str) -> Result<Held, Refusal> {
     let wanted = choice.wanted(named).map_err(Refusal::usage)?;
-    let inventory = load(choice.boards.as_deref())?;
+    let inventory = load(choice.inventory.as_deref())?;
     let candidates =
         choose::candidates(&wanted, inventory.as_ref(), &ports::list()).map_err(|error| match error {
             ChooseError::Unclear(reason) => Refusal::usage(reason),
@@ -69,7 +73,32 @@ pub(crate) async fn acquire(choice: &Choice, named: Option<&str>, command: &str)
     let leases = Leases::of_this_machine();
     let taken = blocking(move || choose::lease(&leases, &candidates, &holder, wait, waiting)).await?;
     let (board, lease) = taken.map_err(|failure| refusal(&failure))?;
-    Ok(Held { board, lease })
+    let (board, plugged) = plug_in(board)?;
+    Ok(Held {
+        board,
+        _plugged: plugged,
+        _lease: lease,
+    })
+}
+
+/// Starts the emulator of a board that has one.
+#[cfg(target_os = "linux")]
+fn plug_in(board: Entry) -> Result<(Entry, Box<dyn Any + Send>), Refusal> {
+    match board.kind {
+        BoardKind::Chip => chip::plug_in(board),
+        BoardKind::Board | BoardKind::Virtual => Ok((board, Box::new(()))),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn plug_in(board: Entry) -> Result<(Entry, Box<dyn Any + Send>), Refusal> {
+    match board.kind {
+        BoardKind::Chip => Err(Refusal::usage(format!(
+            "{}: chips are emulated on Linux only",
+            board.name
+        ))),
+        BoardKind::Board | BoardKind::Virtual => Ok((board, Box::new(()))),
+    }
 }
 
 /// The inventory that is meant; none if there is none.
@@ -112,14 +141,14 @@ pub(crate) async fn blocking<T: Send + 'static>(
 }
 
 /// The configuration of a file, or of the environment; none if neither has one.
-pub(crate) fn configuration(from: &ConfigurationFrom) -> Result<Option<Configuration>, Exit> {
+pub(crate) fn configuration(from: &ConfigurationFrom) -> Result<Option<Configuration>, Refusal> {
     if let Some(file) = &from.config {
         let shown = file.display();
         let text = std::fs::read_to_string(file)
-            .map_err(|error| Exit::Usage.because(&format!("--config {shown}: {error}")))?;
+            .map_err(|error| Refusal::usage(format!("--config {shown}: {error}")))?;
         return Configuration::parse(&text)
             .map(Some)
-            .map_err(|error| Exit::Usage.because(&format!("--config {shown}: {error}")));
+            .map_err(|error| Refusal::usage(format!("--config {shown}: {error}")));
     }
     let value = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     Configuration::from_values(
@@ -129,7 +158,7 @@ pub(crate) fn configuration(from: &ConfigurationFrom) -> Result<Option<Configura
         value("MCP_HIL_TOKEN"),
     )
     .map_err(|error| {
-        Exit::Usage.because(&format!(
+        Refusal::usage(format!(
             "MCP_HIL_WIFI_SSID, _PASSWORD, MCP_HIL_HOSTNAME or MCP_HIL_TOKEN: {error}"
         ))
     })

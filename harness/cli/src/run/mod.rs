@@ -1,7 +1,8 @@
 //! `mcp-hil run`: a firmware file onto boards, and the transcripts on them.
 
-pub(crate) mod ports;
-pub(crate) mod virtual_;
+mod ports;
+pub(crate) mod target;
+mod virtual_;
 
 use crate::args::Run;
 use crate::exit::Exit;
@@ -32,17 +33,25 @@ async fn play(args: Run) -> Result<Exit, Exit> {
     if !on_virtual {
         if args.boards.is_some() || args.flash || args.fault.is_some() {
             return Err(usage(&format!(
-                "--boards, --flash and --fault are for virtual boards, which take firmware for QEMU's virt machine (from 0x80000000); {} is for a board",
+                "--boards, --flash and --fault are for virtual boards, which take firmware for QEMU's virt machine (from 0x80000000); {} is for a chip",
                 firmware.file.display()
             )));
         }
-        let mut boards = ports::acquire(&args, firmware, &chosen).await?;
+        let flashing = ports::flashing(&args.flashing, firmware)?;
+        let wanted = ports::Wanted {
+            named: args.board.clone(),
+            any: args.any.clone(),
+            inventory: args.inventory.clone(),
+            wait: args.wait,
+            logs: args.logs.clone(),
+        };
+        let mut boards = ports::acquire(&wanted, &flashing, |line| chosen.print(line)).await?;
         return on_boards(&args, &mut boards, chosen, &options).await;
     }
     let infrastructure = |reason: String| Exit::Infrastructure.because(&reason);
     let bench =
         VirtualBench::enter(args.boards.unwrap_or(1), args.logs.as_deref()).map_err(infrastructure)?;
-    let exit = if args.flash || args.fault.is_some() {
+    let exit = if args.flash || args.fault.is_some() || firmware.is_image {
         let flashing = ports::flashing(&args.flashing, firmware)?;
         let (plugged, mut boards) = bench
             .plugged(&flashing, args.fault.as_ref())

@@ -1,23 +1,37 @@
 //! Boards on serial ports, for a run.
 
-use crate::args::Run;
 use crate::bench::args::{Choice, Flashing as How};
-use crate::bench::{self, Held};
+use crate::bench::{self, Refusal};
 use crate::exit::Exit;
-use crate::playing::Chosen;
 use mcp_hil_harness::bench::flash::job::Secret;
-use mcp_hil_harness::run::{Firmware, Flashing, Port, Stage, line};
+use mcp_hil_harness::run::{Dut as _, Firmware, Flashing, Port, Stage, line};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+/// Which boards are meant, and how to get at them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Wanted {
+    /// Names in the inventory, or ports.
+    pub named: Vec<String>,
+    /// The first free one each, as `chip=esp32c3`. With neither the only board that is plugged in.
+    pub any: Vec<String>,
+    /// The inventory, where it is not the usual one.
+    pub inventory: Option<PathBuf>,
+    /// So long a board is waited for that somebody else has.
+    pub wait: Duration,
+    /// Folder for the folders with the boards' consoles.
+    pub logs: Option<PathBuf>,
+}
 
 /// What is written to the boards of a command line.
 ///
 /// # Errors
-/// A configuration that can't be used, told already.
-pub(crate) fn flashing(how: &How, mut firmware: Firmware) -> Result<Arc<Flashing>, Exit> {
-    let program = std::env::current_exe().map_err(|error| {
-        Exit::Infrastructure.because(&format!("this program's own path is not known: {error}"))
+/// A configuration that can't be used.
+pub(crate) fn flashing(how: &How, mut firmware: Firmware) -> Result<Arc<Flashing>, Refusal> {
+    let program = std::env::current_exe().map_err(|error| Refusal {
+        exit: Exit::Infrastructure,
+        reason: format!("this program's own path is not known: {error}"),
     })?;
     firmware.file = absolute(&firmware.file);
     let sector = bench::configuration(&how.configuration)?;
@@ -37,15 +51,18 @@ fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
-/// The boards that a command line means, each with its lease.
+/// The boards that are meant, each with its lease. A line for each is told.
 ///
 /// # Errors
-/// Why one can't be had, told already.
-pub(crate) async fn acquire(args: &Run, firmware: Firmware, chosen: &Chosen) -> Result<Vec<Port>, Exit> {
-    let flashing = flashing(&args.flashing, firmware)?;
+/// Why one can't be had.
+pub(crate) async fn acquire(
+    wanted: &Wanted,
+    flashing: &Arc<Flashing>,
+    told: impl Fn(&str),
+) -> Result<Vec<Port>, Refusal> {
     let mut asked: Vec<(Option<&str>, Option<&String>)> = Vec::new();
-    asked.extend(args.board.iter().map(|name| (Some(name.as_str()), None)));
-    asked.extend(args.any.iter().map(|any| (None, Some(any))));
+    asked.extend(wanted.named.iter().map(|name| (Some(name.as_str()), None)));
+    asked.extend(wanted.any.iter().map(|any| (None, Some(any))));
     // in one order in every run: two that want the same boards don't wait for each other
     asked.sort_unstable();
     asked.dedup_by(|one, other| one.0.is_some() && one.0 == other.0);
@@ -55,20 +72,21 @@ pub(crate) async fn acquire(args: &Run, firmware: Firmware, chosen: &Chosen) -> 
     let mut boards = Vec::new();
     for (name, any) in asked {
         let choice = Choice {
-            boards: args.inventory.clone(),
+            inventory: wanted.inventory.clone(),
             any: any.cloned(),
-            wait: args.wait,
+            wait: wanted.wait,
         };
         let begun = Instant::now();
-        let Held { board, lease } = bench::acquire(&choice, name, "run").await?;
-        let log = log(args.logs.as_deref(), &board.name);
-        let port = Port::new(board, Some(lease), Some(Arc::clone(&flashing))).with_log(log);
+        let held = bench::acquire(&choice, name, "run").await?;
+        let board = held.board.clone();
+        let log = log(wanted.logs.as_deref(), &board.name);
+        let port = Port::new(board, held, Some(Arc::clone(flashing))).with_log(log);
         let stage = Stage {
             name: "lease",
             time: begun.elapsed(),
             note: String::new(),
         };
-        chosen.print(&line(mcp_hil_harness::run::Dut::name(&port), &stage));
+        told(&line(port.name(), &stage));
         boards.push(port);
     }
     Ok(boards)

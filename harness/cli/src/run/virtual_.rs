@@ -1,12 +1,9 @@
 //! Boards in QEMU, for a run.
 
-use crate::targets::{Open, OpenError, Prepared};
 use mcp_hil_harness::bench::failure::{Failure, Kind};
 use mcp_hil_harness::bench::inventory::{BoardKind, Entry};
 use mcp_hil_harness::bench::power::PowerBy;
-use mcp_hil_harness::run::{
-    Clues, Dut, Firmware, Flashing, Options as RunOptions, Port, Stages, Started, bring_up,
-};
+use mcp_hil_harness::run::{Clues, Dut, Firmware, Flashing, Port, Stages, Started};
 use mcp_hil_virtual_board::plan::format_mac;
 use mcp_hil_virtual_board::serial::board::Options as SerialOptions;
 use mcp_hil_virtual_board::serial::fault::Planned;
@@ -92,9 +89,7 @@ impl VirtualBench {
                 .start_serial_board(number, &options)
                 .map_err(|error| error.to_string())?;
             let log = super::ports::log(self.logs.as_deref(), &name(number));
-            ports.push(
-                Port::new(entry(&name(number), &board), None, Some(Arc::clone(flashing))).with_log(log),
-            );
+            ports.push(Port::new(entry(&name(number), &board), (), Some(Arc::clone(flashing))).with_log(log));
             boards.push(board);
         }
         let plugged = Plugged {
@@ -153,39 +148,8 @@ impl Dut for Place {
             clues: Clues {
                 mac: Some(format_mac(board.mac())),
                 address: Some(board.planned_address().into()),
+                endpoint: None,
             },
         })
     }
-}
-
-/// Whether this machine can have such boards, before a firmware is built for them.
-///
-/// # Errors
-/// What is missing.
-pub fn prerequisites() -> Result<(), OpenError> {
-    VirtualNetwork::prerequisites().map_err(|error| OpenError::Infrastructure(error.to_string()))
-}
-
-/// Gets boards ready that run a firmware, as a target.
-///
-/// # Errors
-/// No firmware for these boards, or no network.
-pub fn prepare(file: &Path, boards: usize) -> Result<Prepared, OpenError> {
-    let firmware = Firmware::read(file).map_err(|error| OpenError::Usage(error.to_string()))?;
-    let bench = VirtualBench::enter(boards, None).map_err(OpenError::Infrastructure)?;
-    Ok(Prepared::new(move || start(firmware, bench)))
-}
-
-async fn start(firmware: Firmware, bench: Arc<VirtualBench>) -> Result<Open, OpenError> {
-    let mut boards = bench.boards(&firmware);
-    let options = RunOptions {
-        build: firmware.build_id,
-        ..RunOptions::default()
-    };
-    let subjects = bring_up(&mut boards, &options, |_| ()).await;
-    let subjects = subjects
-        .into_iter()
-        .collect::<Result<_, _>>()
-        .map_err(|failure| OpenError::Infrastructure(failure.report()))?;
-    Ok(Open::all(subjects, boards))
 }

@@ -1,14 +1,15 @@
 //! The suite of a user's own firmware, for a `tests/hil.rs` of three lines.
 
-use super::{Preparing, Suite, complain};
-use crate::targets::firmware;
+use super::{Preparing, Suite, complain, flashes_instead};
+use mcp_hil_harness::bench::inventory;
 use mcp_hil_harness::transcript::{self, Transcript, TranscriptError};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Environment variable with the target to test on, as the command line names it. `virtual`, the default, and `virtual:N`
-/// are boards in QEMU that run the firmware.
+/// Environment variable with the target to test on, as the command line names it. The firmware is brought onto `board:NAME` and
+/// onto `virtual` and `virtual:N`, boards in QEMU; any other target is up already. Without it the boards of the inventory are
+/// taken that take the firmware, or if there is none a board in QEMU.
 pub const TARGET: &str = "MCP_HIL_TARGET";
 /// Folder of the user's own transcripts, in the package.
 const TRANSCRIPTS: &str = "transcripts";
@@ -23,29 +24,66 @@ const TRANSCRIPTS: &str = "transcripts";
 /// }
 /// ```
 pub fn main(firmware: impl AsRef<Path>) -> ExitCode {
+    if flashes_instead() {
+        return ExitCode::SUCCESS;
+    }
     let package = std::env::var_os("CARGO_MANIFEST_DIR").map_or_else(PathBuf::new, PathBuf::from);
     let transcripts = match transcripts(&package.join(TRANSCRIPTS)) {
         Ok(transcripts) => transcripts,
         Err(error) => return complain(&error.to_string()),
     };
-    let suite = Suite::new(transcripts, logs(&package));
-    let target = std::env::var(TARGET).unwrap_or_else(|_| "virtual".to_owned());
-    let label: String = target
-        .chars()
-        .map(|c| {
-            if c.is_ascii_alphanumeric() || "-._".contains(c) {
-                c
-            } else {
-                '-'
-            }
-        })
-        .collect();
-    let folder = package.join(firmware);
-    match boards(&target, folder) {
-        Some(prepare) => suite.prepared(&label, false, None, prepare),
-        None => suite.target(&label, &target, None),
+    Suite::new(transcripts, logs(&package))
+        .firmware(&package.join(firmware), None)
+        .run()
+}
+
+impl Suite {
+    /// Adds the boards that a firmware package is brought onto, or what [`TARGET`] names in their place. Their label is that
+    /// target, or `virtual`, or where there is an inventory `inventory`.
+    #[must_use]
+    pub fn firmware(self, package: &Path, contract: Option<&str>) -> Self {
+        let named = std::env::var(TARGET).ok().filter(|target| !target.is_empty());
+        let of_inventory = named.is_none() && inventory::find(None).is_some();
+        let target = named
+            .as_deref()
+            .unwrap_or(if of_inventory { "inventory" } else { "virtual" });
+        let label: String = target
+            .chars()
+            .map(|c| {
+                if c.is_ascii_alphanumeric() || "-._".contains(c) {
+                    c
+                } else {
+                    '-'
+                }
+            })
+            .collect();
+        match prepare(target, of_inventory, package.to_owned(), self.logs.join(&label)) {
+            Some(prepare) => self.prepared(&label, false, contract, prepare),
+            None => self.target(&label, target, contract),
+        }
     }
-    .run()
+}
+
+/// How the firmware gets onto boards; none where the target is up already.
+#[cfg(target_os = "linux")]
+fn prepare(
+    target: &str,
+    of_inventory: bool,
+    package: PathBuf,
+    logs: PathBuf,
+) -> Option<impl FnOnce() -> Preparing + use<>> {
+    use crate::run::target::{Which, prepare};
+    let which = match target.strip_prefix("board:") {
+        _ if of_inventory => Ok(Which::OfInventory),
+        Some(name) => Ok(Which::Named(vec![name.to_owned()])),
+        None => crate::targets::count(target)?.map(Which::Virtual),
+    };
+    Some(move || Box::pin(async move { prepare(&package, which?, logs).await }) as Preparing)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn prepare(_: &str, _: bool, _: PathBuf, _: PathBuf) -> Option<fn() -> Preparing> {
+    None
 }
 
 /// Those that are built in, and the user's own, which take the place of those with the same name.
@@ -69,24 +107,4 @@ fn logs(package: &Path) -> PathBuf {
         .ancestors()
         .find(|folder| folder.join("CACHEDIR.TAG").is_file());
     target.map_or_else(|| package.join("target"), Path::to_owned)
-}
-
-/// How the firmware gets onto boards of the harness's own; none where the target is up already.
-#[cfg(target_os = "linux")]
-fn boards(target: &str, folder: PathBuf) -> Option<impl FnOnce() -> Preparing + use<>> {
-    use crate::run::virtual_::{prepare, prerequisites};
-    let count = crate::targets::count(target)?;
-    Some(move || {
-        Box::pin(async move {
-            prerequisites()?;
-            // built outside: from the network of the boards no crate can be fetched
-            let file = firmware::of_package(&folder).await?;
-            prepare(&file, count?)
-        }) as Preparing
-    })
-}
-
-#[cfg(not(target_os = "linux"))]
-fn boards(_: &str, _: PathBuf) -> Option<fn() -> Preparing> {
-    None
 }

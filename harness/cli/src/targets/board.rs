@@ -7,9 +7,9 @@ use mcp_hil_harness::bench::boot::{self, Limits, Up};
 use mcp_hil_harness::bench::capture::Capture;
 use mcp_hil_harness::bench::choose;
 use mcp_hil_harness::bench::failure::{Failure, Kind as Name};
-use mcp_hil_harness::bench::image;
 use mcp_hil_harness::bench::power::{Power as _, Start};
 use mcp_hil_harness::replay::{CONTRACT, Subject};
+use mcp_hil_harness::run::Firmware;
 use mcp_hil_harness::target::{Endpoint, Target};
 use std::time::Duration;
 
@@ -32,9 +32,9 @@ async fn start(name: String, options: Options) -> Result<Open, OpenError> {
     let build = match &options.firmware {
         None => None,
         Some(file) => {
-            let bytes = std::fs::read(file)
-                .map_err(|error| OpenError::Usage(format!("--firmware {}: {error}", file.display())))?;
-            let id = image::build_id(&bytes).ok_or_else(|| {
+            let firmware =
+                Firmware::read(file).map_err(|error| OpenError::Usage(format!("--firmware {error}")))?;
+            let id = firmware.build_id.ok_or_else(|| {
                 let file = file.display();
                 OpenError::Usage(format!(
                     "--firmware {file}: it has no GNU build id, by which to tell what runs"
@@ -81,7 +81,7 @@ fn up(held: Held, factor: f64, build: Option<&str>) -> Result<(Held, Capture, St
         failure
     };
     match boot::watch(&board.name, &capture, limits, build, None).map_err(failed)? {
-        Up::Serving(boot) => match boot.url {
+        Up::Serving(boot) => match held.board.endpoint.clone().or(boot.url) {
             Some(url) => Ok((held, capture, url)),
             None => Err(failed(silent())),
         },

@@ -90,7 +90,7 @@ impl Bench {
             .current_dir(self.folder.path())
             .env("MCP_HIL_STATE", self.path("state"))
             .env("MCP_HIL_LEASES", self.path("leases"))
-            .env_remove("MCP_HIL_BOARDS")
+            .env_remove("MCP_HIL_INVENTORY")
             .stdin(Stdio::null());
         command
     }

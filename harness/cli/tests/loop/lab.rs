@@ -78,17 +78,21 @@ impl Lab {
     }
 
     fn command_of(&self, firmware: &Path, words: &[&str]) -> Command {
+        let mut command = self.inside(&[env!("CARGO_BIN_EXE_mcp-hil"), "run"]);
+        command.arg(firmware).args(["--filter", "/uptime"]).args(words);
+        command
+    }
+
+    /// A command within the boards' network, in the lab's folder, with nothing of the caller's own.
+    pub fn inside(&self, words: &[&str]) -> Command {
         let mut command = Command::new(&self.inside[0]);
         command
             .args(&self.inside[1..])
-            .args([env!("CARGO_BIN_EXE_mcp-hil"), "run"])
-            .arg(firmware)
-            .args(["--filter", "/uptime"])
             .args(words)
             .current_dir(self.folder.path())
             .env("MCP_HIL_STATE", self.path("state"))
             .env("MCP_HIL_LEASES", self.path("leases"))
-            .env_remove("MCP_HIL_BOARDS")
+            .env_remove("MCP_HIL_INVENTORY")
             .stdin(Stdio::null());
         command
     }
@@ -120,7 +124,7 @@ impl Drop for Lab {
     }
 }
 
-fn ended(mut command: Command) -> Ran {
+pub fn ended(mut command: Command) -> Ran {
     let start = Instant::now();
     let output = command.output().unwrap();
     Ran {

@@ -2,7 +2,7 @@
 
 use super::failure::{Failure, Kind};
 use super::flash::job::BAUDS;
-use super::inventory::{Entry, Inventory};
+use super::inventory::{BoardKind, Entry, Inventory};
 use super::lease::{Holder, Lease, LeaseError, Leases};
 use super::memory::Memories;
 use super::ports::{self, Port};
@@ -125,7 +125,16 @@ fn names(boards: &[Entry]) -> String {
 
 /// What the lease of a board is called.
 pub fn lease_key(board: &Entry) -> String {
-    ports::key(&board.port)
+    match board.kind {
+        // there while it runs, and another each time
+        BoardKind::Chip => board
+            .port
+            .display()
+            .to_string()
+            .trim_start_matches('/')
+            .to_owned(),
+        BoardKind::Board | BoardKind::Virtual => ports::key(&board.port),
+    }
 }
 
 /// What the memory of a board is called: its MAC address, which stays with it, or else its port.

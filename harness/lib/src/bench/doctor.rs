@@ -1,7 +1,7 @@
 //! Looks over a machine that is to run boards, and says what to mend.
 
 use super::choose;
-use super::inventory::{BoardKind, Entry, Inventory};
+use super::inventory::{BoardKind, EMULATOR, Entry, Inventory};
 use super::lease::{Holder, LeaseError, Leases};
 use super::ports::{self, Port};
 use super::power::PowerBy;
@@ -157,9 +157,28 @@ fn may_open(port: &Path) -> Option<Finding> {
     }
 }
 
+fn emulator(board: &Entry) -> Finding {
+    let name = &board.name;
+    match board.emulator.named() {
+        Some(named) if board.emulator.is_there() => Finding::good(format!("{name}: emulated by {named}")),
+        Some(named) => Finding::bad(
+            format!("{name}: its emulator is not there: {named}"),
+            "write qemu=PATH or esp-emu=PATH, of a file that is there",
+        ),
+        None => Finding::bad(
+            format!("{name}: it has no emulator"),
+            format!("give it `emulator` in the inventory, or set {EMULATOR}"),
+        ),
+    }
+}
+
 fn examine_board(board: &Entry) -> Vec<Finding> {
     let name = &board.name;
     let mut findings = Vec::new();
+    if board.kind == BoardKind::Chip {
+        findings.push(emulator(board));
+        return findings;
+    }
     match ports::locate(&board.port, board.mac) {
         None => findings.push(Finding::bad(
             format!("{name}: there is no port {}", board.port.display()),

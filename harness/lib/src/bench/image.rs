@@ -1,7 +1,8 @@
 //! A firmware file as parts of a chip's flash: pure, but for the files of a partition table and a bootloader.
 
 use super::configuration::LABEL;
-use esp_idf_part::{Partition, PartitionTable, Type};
+use crate::board::build_id;
+use esp_idf_part::{AppType, DataType, Partition, PartitionTable, Type};
 use espflash::flasher::{FlashData, FlashSettings, FlashSize};
 use espflash::image_format::{Metadata, Segment, idf::IdfBootloaderFormat};
 use espflash::target::{Chip, XtalFrequency};
@@ -111,6 +112,31 @@ impl Image {
             Err(unusable(
                 "it is no ELF file, no application image (which begins with 0xe9) and no image of a whole flash",
             ))
+        }
+    }
+
+    /// The application in an image.
+    ///
+    /// # Errors
+    /// It has none that can be found.
+    pub fn application(&self) -> Result<&[u8], ImageError> {
+        match self {
+            Self::Elf(bytes) | Self::App(bytes) => Ok(bytes),
+            Self::Flash(flash) => {
+                let table = read_table(&flash[TABLE as usize..])?;
+                let place = application_partition(&table)?;
+                let start = (place.offset() as usize).min(flash.len());
+                let end = start.saturating_add(place.size() as usize).min(flash.len());
+                Ok(&flash[start..end])
+            }
+        }
+    }
+
+    /// GNU build id of the application, in lowercase hex; none if it has none.
+    pub fn build_id(&self) -> Option<String> {
+        match self {
+            Self::Elf(elf) => build_id::of_elf(&object::File::parse(elf.as_slice()).ok()?).ok()?,
+            Self::App(_) | Self::Flash(_) => build_id::in_bytes(self.application().ok()?),
         }
     }
 
@@ -252,10 +278,7 @@ fn of_app(
         })?,
         (None, None) => return Err(unusable("it is an application alone: give its partition table")),
     };
-    let place = table
-        .find("factory")
-        .or_else(|| table.find_by_type(Type::App))
-        .ok_or_else(|| unusable("the partition table has no partition for an application"))?;
+    let place = application_partition(&table)?;
     if app.len() > place.size() as usize {
         return Err(unusable(format!(
             "it has {} bytes, the partition {} only {}",
@@ -299,6 +322,24 @@ fn of_flash(flash: &[u8], table: &PartitionTable) -> Vec<Part> {
 /// It is none.
 pub fn read_table(bytes: &[u8]) -> Result<PartitionTable, ImageError> {
     let bytes = &bytes[..bytes.len().min(TABLE_SIZE as usize)];
+    // the library panics on what it does not know
+    let is_known = |entry: &[u8]| {
+        let subtype = usize::from(entry[3]);
+        let known = match entry[2] {
+            0 => AppType::from_repr(subtype).is_some(),
+            1 => DataType::from_repr(subtype).is_some(),
+            _ => true,
+        };
+        known && entry[28] & !3 == 0 && entry[29..] == [0; 3]
+    };
+    let mut entries = bytes
+        .chunks_exact(32)
+        .take_while(|entry| entry.starts_with(b"\xaa\x50"));
+    if let Some(at) = entries.position(|entry| !is_known(entry)) {
+        return Err(unusable(format!(
+            "the partition table can't be read: entry {at} has a subtype or flags that are not known"
+        )));
+    }
     PartitionTable::try_from_bytes(bytes.to_vec())
         .map_err(|error| unusable(format!("the partition table can't be read: {error}")))
 }
@@ -320,13 +361,60 @@ fn padded(mut data: Vec<u8>) -> Vec<u8> {
     data
 }
 
-/// The GNU build id in an ELF file or image, in lowercase hex; none if it has none. On a chip it is no note section, but
-/// a constant with a note's bytes: 20 bytes of owner `GNU` and type 3.
-pub fn build_id(bytes: &[u8]) -> Option<String> {
-    const HEAD: [u8; 16] = [4, 0, 0, 0, 20, 0, 0, 0, 3, 0, 0, 0, b'G', b'N', b'U', 0];
-    let at = bytes.windows(HEAD.len()).position(|window| window == HEAD)? + HEAD.len();
-    let id = bytes.get(at..at + 20)?;
-    Some(id.iter().map(|byte| format!("{byte:02x}")).collect())
+/// What the header of an application image tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// Where it begins to run.
+    pub entry: u32,
+    /// The chip that it is for, if it is a known one.
+    pub chip: Option<Chip>,
+}
+
+/// Reads an application image as far as it takes to know that it is a whole one (esptool's documentation, "Firmware Image
+/// Format"): a header of 24 bytes, then segments of an address, a length, and so many bytes.
+///
+/// # Errors
+/// It is none, or is cut off.
+pub fn of_application(image: &[u8]) -> Result<Header, ImageError> {
+    let word = |at: usize| {
+        let bytes = image.get(at..at + 4)?;
+        Some(u32::from_le_bytes(bytes.try_into().ok()?))
+    };
+    let segments = match image.get(..2) {
+        Some([0xe9, segments]) => *segments,
+        _ => {
+            return Err(unusable(
+                "where its application should be is none: it does not begin with 0xe9",
+            ));
+        }
+    };
+    let walk = || {
+        let mut at = 24_usize;
+        for _ in 0..segments {
+            at = at.checked_add(8)?.checked_add(word(at + 4)? as usize)?;
+        }
+        (at <= image.len()).then_some(())
+    };
+    let cut_off = || {
+        unusable(format!(
+            "its application image is cut off: it has {} bytes, its segments need more",
+            image.len()
+        ))
+    };
+    walk().ok_or_else(cut_off)?;
+    let chip = u16::from_le_bytes([image[12], image[13]]);
+    Ok(Header {
+        entry: word(4).ok_or_else(cut_off)?,
+        chip: Chip::try_from(chip).ok(),
+    })
+}
+
+/// Where the application is that starts if nobody has chosen another.
+fn application_partition(table: &PartitionTable) -> Result<&Partition, ImageError> {
+    table
+        .find("factory")
+        .or_else(|| table.find_by_type(Type::App))
+        .ok_or_else(|| unusable("the partition table has no partition for an application"))
 }
 
 /// An error of a library with its causes, in one line.
@@ -441,16 +529,21 @@ mod tests {
     }
 
     #[test]
-    fn a_build_id_is_found_wherever_it_is() {
-        let mut bytes = vec![1; 77];
-        assert_eq!(build_id(&bytes), None);
-        bytes.extend([4, 0, 0, 0, 20, 0, 0, 0, 3, 0, 0, 0, b'G', b'N', b'U', 0]);
-        assert_eq!(build_id(&bytes), None);
-        bytes.extend(0..20);
-        assert_eq!(
-            build_id(&bytes).unwrap(),
-            "000102030405060708090a0b0c0d0e0f10111213"
-        );
+    fn a_table_with_what_nobody_knows_is_refused() {
+        let table = PartitionTable::try_from_str(DEFAULT_TABLE)
+            .unwrap()
+            .to_bin()
+            .unwrap();
+        assert!(read_table(&table).is_ok());
+        for (at, byte) in [(3, 0x7f), (32 + 3, 0x7f), (28, 4), (63, 1)] {
+            let mut wrong = table.clone();
+            wrong[at] = byte;
+            let error = read_table(&wrong).unwrap_err().to_string();
+            assert!(
+                error.ends_with("has a subtype or flags that are not known"),
+                "{error}"
+            );
+        }
     }
 
     #[test]

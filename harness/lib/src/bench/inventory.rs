@@ -4,12 +4,16 @@
 //! has found out, and leaves all else as it stands.
 
 use super::mac::Mac;
-use super::ports::Port;
+use super::memory::Memories;
+use super::ports::{self, Port};
 use super::power::PowerBy;
+use crate::target::Endpoint;
 use espflash::target::Chip;
 use std::path::{Path, PathBuf};
 use toml_edit::{DocumentMut, Item, Table, TableLike, value};
 
+/// The link to its port that an emulated board makes in its folder.
+const PORT: &str = "port";
 /// The first lines of a new inventory.
 const HEAD: &str = "\
 # The boards of this bench. `mcp-hil boards scan` adds boards and renews `port`, `mac`, `chip` and `usb`;
@@ -57,12 +61,54 @@ pub struct Entry {
     pub usb: Option<String>,
     /// How it is reset.
     pub power: PowerBy,
+    /// URL of its MCP endpoint, where mDNS does not get from there to here.
+    pub endpoint: Option<String>,
+    /// The emulator of a [`BoardKind::Chip`].
+    pub emulator: Emulator,
     /// Baud rate of its console.
     pub console_baud: u32,
     /// Fastest baud rate for flashing, where the tool should not find out.
     pub flash_baud: Option<u32>,
     /// What people want to say about it.
     pub notes: String,
+}
+
+/// What stands for a chip, as an inventory has it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Emulator {
+    /// Flavour and path, as `qemu=PATH` or `esp-emu=PATH`; none: those of `MCP_HIL_CHIP_EMULATOR`.
+    pub program: Option<String>,
+    /// More arguments for it.
+    pub arguments: Vec<String>,
+}
+
+/// Names an emulator for boards whose entry has none.
+pub const EMULATOR: &str = "MCP_HIL_CHIP_EMULATOR";
+
+impl Emulator {
+    /// Flavour and path.
+    pub fn named(&self) -> Option<String> {
+        let of_environment = || std::env::var(EMULATOR).ok().filter(|value| !value.is_empty());
+        self.program.clone().or_else(of_environment)
+    }
+
+    /// Whether its program is there.
+    pub fn is_there(&self) -> bool {
+        let named = self.named().unwrap_or_default();
+        named
+            .split_once('=')
+            .is_some_and(|(_, program)| Path::new(program).is_file())
+    }
+}
+
+impl Entry {
+    /// Whether there is something to be used: a port, or the emulator that makes one.
+    pub fn is_there(&self) -> bool {
+        match self.kind {
+            BoardKind::Chip => self.emulator.is_there(),
+            BoardKind::Board | BoardKind::Virtual => ports::locate(&self.port, self.mac).is_some(),
+        }
+    }
 }
 
 /// Baud rate of a console, unless the inventory has another.
@@ -79,6 +125,8 @@ impl Entry {
             chip: None,
             usb: None,
             power: PowerBy::default(),
+            endpoint: None,
+            emulator: Emulator::default(),
             console_baud: CONSOLE_BAUD,
             flash_baud: None,
             notes: String::new(),
@@ -141,10 +189,10 @@ pub struct Inventory {
     pub boards: Vec<Entry>,
 }
 
-/// The inventory that is meant: `named`, else that of `MCP_HIL_BOARDS`, else `boards.toml` in the current folder or above it, else
+/// The inventory that is meant: `named`, else that of `MCP_HIL_INVENTORY`, else `boards.toml` in the current folder or above it, else
 /// `mcp-hil/boards.toml` in the user's folder of configuration. A path that was named need not be there.
 pub fn find(named: Option<&Path>) -> Option<PathBuf> {
-    let variable = || std::env::var_os("MCP_HIL_BOARDS").filter(|value| !value.is_empty());
+    let variable = || std::env::var_os("MCP_HIL_INVENTORY").filter(|value| !value.is_empty());
     let near = || {
         let here = std::env::current_dir().ok()?;
         here.ancestors()
@@ -413,13 +461,25 @@ fn entry(file: &Path, name: &str, item: &Item) -> Result<Entry, InventoryError> 
         Some("chip") => BoardKind::Chip,
         Some(_) => return Err(wrong("kind", "must be \"board\", \"virtual\" or \"chip\"")),
     };
-    let port = text("port")?.unwrap_or_default();
-    if port.is_empty() && kind != BoardKind::Chip {
-        return Err(wrong(
-            "port",
-            "is missing: the path of the serial port, best below /dev/serial/by-id",
-        ));
-    }
+    let (port, folder) = (text("port")?, text("folder")?);
+    let port = match (kind, port, folder) {
+        (BoardKind::Chip, None, Some(folder)) => Path::new(folder).join(PORT),
+        (BoardKind::Chip, None, None) => Memories::of_user().folder_of(name).join(PORT),
+        (BoardKind::Chip, Some(_), _) => {
+            return Err(wrong(
+                "port",
+                "is made by the emulator; name the folder of its things, if any",
+            ));
+        }
+        (_, _, Some(_)) => return Err(wrong("folder", "is for boards of the kind \"chip\"")),
+        (_, Some(port), None) if !port.is_empty() => PathBuf::from(port),
+        _ => {
+            return Err(wrong(
+                "port",
+                "is missing: the path of the serial port, best below /dev/serial/by-id",
+            ));
+        }
+    };
     let mac = text("mac")?
         .map(str::parse)
         .transpose()
@@ -430,13 +490,37 @@ fn entry(file: &Path, name: &str, item: &Item) -> Result<Entry, InventoryError> 
         .map_err(|_| wrong("chip", "is not known; as esp32c3 or esp32c6"))?;
     let power = match (table.get("power"), kind) {
         // a pseudo-terminal has no lines; a virtual board has its switch beside its port
-        (None, BoardKind::Virtual) => PowerBy::Switch(Path::new(port).with_file_name("switch")),
+        (None, BoardKind::Virtual | BoardKind::Chip) => PowerBy::Switch(port.with_file_name("switch")),
+        (Some(_), BoardKind::Chip) => return Err(wrong("power", "is the emulator's; leave it out")),
         (power, _) => PowerBy::read(power).map_err(|reason| wrong("power", &reason))?,
     };
+    let endpoint = text("endpoint")?;
+    if let Some(Err(error)) = endpoint.map(Endpoint::parse) {
+        return Err(wrong("endpoint", &error.to_string()));
+    }
+    let emulator = Emulator {
+        program: text("emulator")?.map(str::to_owned),
+        arguments: arguments(table.get("arguments"))
+            .ok_or_else(|| wrong("arguments", "must be a list of strings"))?,
+    };
+    if kind != BoardKind::Chip && emulator != Emulator::default() {
+        return Err(wrong(
+            "kind",
+            "must be \"chip\" for a board with emulator or arguments",
+        ));
+    }
+    if kind == BoardKind::Chip && mac.is_none() {
+        return Err(wrong(
+            "mac",
+            "is missing: the address that the emulated chip is to have, as 02:00:00:00:00:01",
+        ));
+    }
     Ok(Entry {
         name: name.to_owned(),
         kind,
-        port: PathBuf::from(port),
+        port,
+        endpoint: endpoint.map(str::to_owned),
+        emulator,
         mac,
         chip,
         usb: text("usb")?.map(str::to_owned),
@@ -445,6 +529,17 @@ fn entry(file: &Path, name: &str, item: &Item) -> Result<Entry, InventoryError> 
         flash_baud: baud("flash_baud")?,
         notes: text("notes")?.unwrap_or_default().to_owned(),
     })
+}
+
+fn arguments(item: Option<&Item>) -> Option<Vec<String>> {
+    let Some(item) = item else {
+        return Some(Vec::new());
+    };
+    let words = item
+        .as_array()?
+        .iter()
+        .map(|word| Some(word.as_str()?.to_owned()));
+    words.collect()
 }
 
 #[cfg(test)]

@@ -12,6 +12,13 @@ pub struct Mac([u8; 6]);
 #[error("{0:?} is no MAC address; write it as 60:55:f9:00:00:01")]
 pub struct MacError(String);
 
+impl Mac {
+    /// Its bytes, the first first.
+    pub const fn bytes(self) -> [u8; 6] {
+        self.0
+    }
+}
+
 impl FromStr for Mac {
     type Err = MacError;
 

@@ -81,6 +81,15 @@ impl Memories {
         )
     }
 
+    /// Where an emulated board keeps its things, as its flash.
+    pub fn folder_of(&self, board: &str) -> PathBuf {
+        let folder = self
+            .0
+            .clone()
+            .unwrap_or_else(|| std::env::temp_dir().join("mcp-hil"));
+        folder.join("chips").join(board)
+    }
+
     fn path(&self, key: &str) -> Option<PathBuf> {
         let name: String = key
             .chars()

@@ -1,6 +1,6 @@
 //! The boards of a bench at a glance, as a table and as JSON: pure.
 
-use super::inventory::Entry;
+use super::inventory::{BoardKind, Entry};
 use super::lease::Holder;
 use super::memory::Memory;
 use crate::report::{columns, escape_line};
@@ -41,6 +41,7 @@ fn cells(row: &Row, now: SystemTime) -> [String; 8] {
     let state = match (&row.holder, row.present) {
         (Some(holder), _) => format!("leased by {}", holder.describe(now)),
         (None, true) => "free".to_owned(),
+        (None, false) if board.kind == BoardKind::Chip => "no emulator".to_owned(),
         (None, false) => "no port".to_owned(),
     };
     let firmware = memory.firmware.as_ref().map(|firmware| {

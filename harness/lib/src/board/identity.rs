@@ -9,6 +9,8 @@ use serde_json::json;
 pub struct Identity {
     /// The board's name, which is also its host name.
     pub name: String,
+    /// Its MAC address, if it tells one.
+    pub mac: Option<String>,
     /// GNU build id of the running image in lowercase hex; empty where there is none.
     pub build_id: String,
 }
@@ -31,6 +33,7 @@ impl Identity {
         match (info["name"].as_str(), info["build_id"].as_str()) {
             (Some(name), Some(build_id)) => Ok(Self {
                 name: name.to_owned(),
+                mac: info["mac"].as_str().map(str::to_owned),
                 build_id: build_id.to_owned(),
             }),
             _ => Err(format!("device_info has no name or no build_id: {result}")),

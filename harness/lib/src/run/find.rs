@@ -1,6 +1,7 @@
 //! Which of the announced boards is the one that was started: pure.
 
 use crate::discover::Found;
+use crate::target::Endpoint;
 use std::fmt;
 use std::net::IpAddr;
 
@@ -11,6 +12,8 @@ pub struct Clues {
     pub mac: Option<String>,
     /// Its address.
     pub address: Option<IpAddr>,
+    /// Where it answers, if that is known beforehand: mDNS does not get from there to here.
+    pub endpoint: Option<Endpoint>,
 }
 
 impl fmt::Display for Clues {
@@ -81,6 +84,7 @@ mod tests {
         Clues {
             mac: Some(MAC.to_owned()),
             address: Some(ADDRESS.into()),
+            endpoint: None,
         }
     }
 

@@ -7,6 +7,7 @@
 mod alive;
 mod find;
 mod firmware;
+mod known;
 mod port;
 mod stage;
 mod up;
@@ -182,7 +183,14 @@ impl<F: Fn(Event<'_>)> Way<'_, F> {
         let mut console = None;
         let mut results = Vec::new();
         let end = match self.up(dut, seen, &mut console).await {
-            Ok(up) => self.replay(up, transcripts, &mut results).await,
+            Ok(up) => {
+                if let Some(reason) = up.unproved {
+                    let case = unproved_as_result(&board, reason, began.elapsed());
+                    (self.told)(Event::Played(&case));
+                    results.push(case);
+                }
+                self.replay(up, transcripts, &mut results).await
+            }
             Err(failure) => Err(failure),
         };
         if let Err(mut failure) = end {
@@ -230,7 +238,7 @@ impl<F: Fn(Event<'_>)> Way<'_, F> {
             Ok(((), note))
         };
         let end = Stages::new(&tell).run("replay", play).await;
-        *results = played.take();
+        results.extend(played.take());
         end
     }
 }
@@ -255,12 +263,36 @@ fn failure_as_result(board: &str, failure: Failure, time: Duration) -> Case {
         Blame::Bench => Verdict::Infrastructure(failure.evidence()),
     };
     Case {
-        board: Some(board.to_owned()),
-        stage: None,
-        id: "run".to_owned(),
         title: "the firmware gets onto the board, starts, is found and stays up".to_owned(),
         about: "Before its transcripts a firmware must boot and be announced, and it must not start again among them."
             .to_owned(),
+        ..result(board, "run", verdict, time)
+    }
+}
+
+/// That nobody knows what answers, as a result that every report can show.
+fn unproved_as_result(board: &str, reason: &str, time: Duration) -> Case {
+    let reason = format!("the build was not proved: {reason}");
+    Case {
+        title: "what answers runs the file that was started".to_owned(),
+        about: "The build id of the file is that which the board tells over mDNS or when it is asked."
+            .to_owned(),
+        ..result(
+            board,
+            "run/build",
+            Verdict::Warn(vec![Finding::plain("find", reason, None)]),
+            time,
+        )
+    }
+}
+
+fn result(board: &str, id: &str, verdict: Verdict, time: Duration) -> Case {
+    Case {
+        board: Some(board.to_owned()),
+        stage: None,
+        id: id.to_owned(),
+        title: String::new(),
+        about: String::new(),
         clauses: Vec::new(),
         verdict,
         expected: None,

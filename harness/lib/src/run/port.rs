@@ -8,9 +8,10 @@ use crate::bench::failure::{Failure, Kind};
 use crate::bench::flash::job::{Event, Job, Secret, Task};
 use crate::bench::flash::{self, Done, FlashError};
 use crate::bench::inventory::Entry;
-use crate::bench::lease::Lease;
 use crate::bench::memory::{self, Memories};
 use crate::bench::power::{Power as _, Start};
+use crate::target::Endpoint;
+use std::any::Any;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -47,12 +48,12 @@ pub struct Port {
     memories: Memories,
     // the console lets go of the port before anybody else may have it
     console: Option<Arc<Watched>>,
-    _lease: Option<Lease>,
+    _held: Box<dyn Any + Send>,
 }
 
 impl Port {
-    /// A board that is held by its lease, or that nobody else can know. Its console goes to the end of `log`, too.
-    pub fn new(board: Entry, lease: Option<Lease>, flashing: Option<Arc<Flashing>>) -> Self {
+    /// A board, and what must live as long as it is used: its lease, unless nobody else can know it.
+    pub fn new(board: Entry, held: impl Any + Send, flashing: Option<Arc<Flashing>>) -> Self {
         Self {
             name: folder_name(&board),
             board,
@@ -60,7 +61,7 @@ impl Port {
             log: None,
             memories: Memories::of_user(),
             console: None,
-            _lease: lease,
+            _held: Box::new(held),
         }
     }
 
@@ -160,12 +161,25 @@ impl Dut for Port {
             let (at, console) = self.restart(mac.clone()).await?;
             Ok(((at, Arc::new(console)), String::new()))
         };
+        let endpoint = match self.board.endpoint.as_deref().map(Endpoint::parse) {
+            None => None,
+            Some(Ok(endpoint)) => Some(endpoint),
+            Some(Err(error)) => {
+                let mut failure = self.failed(Kind::Refused, error.to_string());
+                failure.advice = Some("correct the board's endpoint in the inventory".to_owned());
+                return Err(failure);
+            }
+        };
         let (at, console) = stages.run("reset", restart).await?;
         self.console = Some(Arc::clone(&console));
         Ok(Started {
             at,
             console,
-            clues: Clues { mac, address: None },
+            clues: Clues {
+                mac,
+                address: None,
+                endpoint,
+            },
         })
     }
 }

@@ -1,5 +1,6 @@
 //! From a board's start to an endpoint that is proved to be its own.
 
+use super::known::{self, Known};
 use super::{Clues, Dut, Event, Heard, Match, Stage, Stages, Started, Way, tail};
 use crate::bench::failure::{Failure, Kind};
 use crate::bench::recognise::Recogniser;
@@ -36,6 +37,8 @@ pub struct Up {
     pub started: Started,
     /// When it was known to be up.
     pub since: Instant,
+    /// Why it is not proved that it runs what was started; none: it is.
+    pub unproved: Option<&'static str>,
 }
 
 impl<F: Fn(Event<'_>)> Way<'_, F> {
@@ -52,24 +55,37 @@ impl<F: Fn(Event<'_>)> Way<'_, F> {
         let factor = self.options.deadline_factor;
         let started = dut.start(&stages).await?;
         *console = Some(Arc::clone(&started.console));
+        let mut reached = started.clues.endpoint.clone();
+        if let Some(endpoint) = &mut reached {
+            endpoint.access = self.options.access.clone();
+        }
         let boot = boot(&board, &started, &seen, BOOT_LIMIT.mul_f64(factor));
+        let boot = or_answers(boot, &started, reached.as_ref(), factor);
         let (clues, told) = stages.run("boot", boot).await?;
         let since = Instant::now();
         let find = async {
             let build = self.options.build.as_deref();
             let limit = FIND_LIMIT.mul_f64(factor);
-            let (mut endpoint, note) = find(&board, &clues, build, &mut seen, limit).await?;
+            let (mut endpoint, known) = match &reached {
+                Some(endpoint) => {
+                    let known = known::ask(&board, endpoint, &clues, build, limit, factor).await?;
+                    (endpoint.clone(), known)
+                }
+                None => find(&board, &clues, build, &mut seen, limit).await?,
+            };
             endpoint.access = self.options.access.clone();
             let mut subject = Subject::new(Target::Http(endpoint.clone()), self.options.contract.clone());
             if subject.contract.is_none() {
                 subject.contract = speaks(&board, &subject.target, factor).await?;
             }
-            Ok(((subject, endpoint), note))
+            let proof = known.unproved.unwrap_or("runs this build");
+            let note = format!("{}, {proof}", known.note);
+            Ok(((subject, endpoint, known.unproved), note))
         };
         let find = or_down(&board, &started, since, find);
         let found = stages.run("find", find).await;
-        let (mut subject, endpoint) = match found {
-            Err(failure) => return Err(or_hung(failure, told.as_ref(), factor).await),
+        let (mut subject, endpoint, unproved) = match found {
+            Err(failure) => return Err(or_hung(failure, reached.or(told).as_ref(), factor).await),
             Ok(found) => found,
         };
         subject.console = Some(Arc::clone(&started.console));
@@ -79,7 +95,27 @@ impl<F: Fn(Event<'_>)> Way<'_, F> {
             endpoint,
             started,
             since,
+            unproved,
         })
+    }
+}
+
+/// Waits until the board is up, or answers where it is known to be.
+async fn or_answers(
+    boot: impl Future<Output = Result<((Clues, Option<Endpoint>), String), Failure>>,
+    started: &Started,
+    endpoint: Option<&Endpoint>,
+    factor: f64,
+) -> Result<((Clues, Option<Endpoint>), String), Failure> {
+    let Some(endpoint) = endpoint else {
+        return boot.await;
+    };
+    tokio::select! {
+        biased;
+        up = boot => up,
+        () = known::answers(endpoint, factor) => {
+            Ok(((started.clues.clone(), None), format!("answers at {endpoint}")))
+        }
     }
 }
 
@@ -236,7 +272,7 @@ async fn find(
     build: Option<&str>,
     seen: &mut watch::Receiver<Heard>,
     limit: Duration,
-) -> Result<(Endpoint, String), Failure> {
+) -> Result<(Endpoint, Known), Failure> {
     let failed = |kind, cause: String| Failure::new(kind, board, cause);
     let done = |heard: &Heard| match heard {
         Ok(found) => matches!(clues.search(found, build), Match::Board(_)),
@@ -273,12 +309,13 @@ async fn find(
         let cause = format!("the board is announced at {url}, and no connection can be made there");
         return Err(failed(Kind::Refused, cause));
     };
-    let proof = match (build, &found.build) {
-        (None, _) => "; the file has no build id to compare with",
-        (_, None) => "; it tells no build id",
-        _ => ", runs this build",
+    let unproved = match (build, found.build.as_deref().unwrap_or_default()) {
+        (None, _) => Some("the file has no build id to compare with"),
+        (_, "") => Some("the board tells no build id"),
+        _ => None,
     };
-    Ok((endpoint, format!("{} at {url}{proof}", found.instance)))
+    let note = format!("{} at {url}", found.instance);
+    Ok((endpoint, Known { note, unproved }))
 }
 
 /// Whether MCP is spoken there; gives the contract that the firmware keeps by its name.

@@ -51,6 +51,8 @@ pub struct Emulator {
     pub flavour: Flavour,
     /// The program.
     pub program: PathBuf,
+    /// What its command line has besides, at its end.
+    pub arguments: Vec<String>,
 }
 
 /// A text that names no emulator.
@@ -72,6 +74,7 @@ impl FromStr for Emulator {
             Some(flavour) if !path.is_empty() => Ok(Emulator {
                 flavour,
                 program: path.into(),
+                arguments: Vec::new(),
             }),
             _ => Err(NoEmulator(text.to_owned())),
         }
@@ -192,10 +195,10 @@ impl Chip {
         let (flash, path) = (folder.join("flash.bin"), folder.join("efuses.bin"));
         FlashFile::open(&flash).map_err(Error::io(format!("open the flash {}", flash.display())))?;
         fs::write(&path, efuses(mac)).map_err(Error::io(format!("write the eFuses {}", path.display())))?;
-        // Only QEMU speaks to a switch and has its UART on the standard streams.
+        // Only QEMU speaks to a switch, and has its UART on the standard streams.
         let (network, uart) = match (emulator.flavour, wire) {
             (Flavour::Qemu, Some(wire)) => (Network::Wire(wire), None),
-            (Flavour::Qemu, None) => (Network::Nothing, None),
+            (Flavour::Qemu, None) => (Network::Forward(free_port()?), None),
             (Flavour::EspEmu, _) => (Network::Forward(free_port()?), Some(free_port()?)),
         };
         Ok(Chip {
@@ -228,7 +231,9 @@ impl Kind for Chip {
             self.cable = Some(cable);
         }
         let mut command: Command = Tether::command(&self.emulator.program);
-        command.args(arguments(self.emulator.flavour, mode, &connections));
+        command
+            .args(arguments(self.emulator.flavour, mode, &connections))
+            .args(&self.emulator.arguments);
         let line = connections.uart.map_or(Line::Streams, Line::Tcp);
         Ok(Next {
             text: String::new(),
