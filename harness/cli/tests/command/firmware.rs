@@ -18,7 +18,7 @@ fn an_installed_command_needs_no_checkout() {
 fn two_for_what_is_no_firmware() {
     run(&["run", "/no/such/file"]).ended(2, "/no/such/file: No such file");
     let file = File::with_text("no ELF");
-    run(&["run", file.path()]).ended(2, "is no ELF file: ");
+    run(&["run", file.path()]).ended(2, "is no firmware: it is no ELF file, no application image");
     run(&["run", "/bin/true"]).ended(2, "a firmware is an executable for 32-bit RISC-V");
     let elsewhere = elf(0x4200_0000, &[]);
     run(&["run", &elsewhere.1]).ended(3, "no board is plugged in");

@@ -3,77 +3,12 @@
 #![cfg(target_os = "linux")]
 #![allow(missing_docs, clippy::unwrap_used, clippy::panic)] // a test may panic, also in its helpers
 
+mod failures;
 mod lab;
 
 use lab::{Lab, child_of, runs};
 use std::io::{BufRead as _, BufReader};
 use std::process::Stdio;
-use std::time::Duration;
-
-/// What a board does, the name that the run has for it, its exit code, and by when it ends, in seconds.
-const FAILURES: [(&str, &str, i32, u64); 17] = [
-    ("no-network", "no-network", 3, 40),
-    ("not-announced", "not-announced", 1, 20),
-    ("hung", "hung", 1, 25),
-    ("no-sync", "no-sync", 3, 15),
-    ("line-noise", "line-noise", 3, 15),
-    ("trickle", "line-noise", 3, 15),
-    ("wrong-chip", "wrong-chip", 3, 10),
-    ("wrong-board", "wrong-board", 3, 10),
-    ("write-failed", "write-failed", 3, 10),
-    ("verify-failed", "verify-failed", 3, 15),
-    ("port-lost", "port-lost", 3, 15),
-    ("old-firmware", "old-firmware", 3, 20),
-    ("boot-panic", "boot-panic", 1, 15),
-    ("boot-loop", "boot-loop", 1, 15),
-    ("refused", "refused", 1, 15),
-    ("not-mcp", "not-mcp", 1, 15),
-    ("rebooted", "rebooted", 1, 15),
-];
-
-#[test]
-fn every_failure_has_its_name_and_the_next_run_is_green() {
-    const BOARDS: usize = 4;
-    let lab = Lab::new(BOARDS);
-    std::thread::scope(|scope| {
-        for board in 0..BOARDS {
-            let lab = &lab;
-            scope.spawn(move || {
-                for (fault, name, code, seconds) in FAILURES.iter().skip(board).step_by(BOARDS) {
-                    one(lab, board, fault, name, *code, Duration::from_secs(*seconds));
-                }
-            });
-        }
-    });
-}
-
-fn one(lab: &Lab, board: usize, fault: &str, name: &str, code: i32, limit: Duration) {
-    let desk = format!("desk-{board}");
-    if fault == "old-firmware" {
-        // so that there is one
-        lab.flash_other(board);
-    }
-    lab.throw(board, &format!("fault {fault}"));
-    let logs = lab.path(&format!("logs/{fault}"));
-    let ran = lab.run(&["--board", &desk, "--force", "--logs", logs.to_str().unwrap()]);
-    assert_eq!(ran.code, Some(code), "{fault}: {ran:?}");
-    let line = ran
-        .stdout
-        .lines()
-        .map(str::trim)
-        .find(|line| line.contains(&format!("{name}: ")))
-        .unwrap_or_else(|| panic!("{fault}: no {name} in {ran:?}"));
-    println!(
-        "| `{fault}` | {code} | {:.1} s | {line} |",
-        ran.time.as_secs_f64()
-    );
-    assert!(ran.time < limit, "{fault}: {ran:?}");
-    let kept = std::fs::read_to_string(logs.join(&desk).join("verdicts.log")).unwrap();
-    assert!(kept.contains(&format!("{name}: ")), "{fault}: {kept}");
-    lab.throw(board, "fault none");
-    let next = lab.run(&["--board", &desk]);
-    assert_eq!(next.code, Some(0), "after {fault}: {next:?}");
-}
 
 #[test]
 fn kill_9_in_the_middle_of_flashing_leaves_a_board_that_the_next_run_has() {
@@ -124,4 +59,59 @@ fn several_boards_are_named_and_one_is_asked_for() {
     let none = lab.run(&["--board", "desk-2"]);
     assert_eq!(none.code, Some(2), "{none:?}");
     assert!(none.stderr.contains("there are desk-0, desk-1"), "{none:?}");
+}
+
+#[test]
+fn ready_images_run_and_their_build_is_found_in_them() {
+    let lab = Lab::new(2);
+    let elf = lab.run(&["--board", "desk-0"]);
+    assert_eq!(elf.code, Some(0), "{elf:?}");
+    let whole = lab.read_flash(0, "whole.bin", "0,0x80000");
+    let application = lab.read_flash(0, "application.bin", "0x10000,0x70000");
+    for (image, written) in [
+        (&whole, "written and verified"),
+        (&application, "all of it was in flash already"),
+    ] {
+        let ran = lab.run_file(image, &["--board", "desk-1"]);
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        let line = |stage: &str| {
+            ran.stdout
+                .lines()
+                .find(|line| line.starts_with(&format!("stage desk-1 {stage} ")))
+                .unwrap()
+        };
+        assert!(line("flash").contains(written), "{ran:?}");
+        assert!(line("find").ends_with(", runs this build"), "{ran:?}");
+    }
+    // another build in the file than on the board, told by the image alone
+    lab.throw(1, "fault old-firmware");
+    let other = lab.changed_firmware("other.elf", 16);
+    let old = lab.run_file(&other, &["--board", "desk-1"]);
+    assert_eq!(old.code, Some(3), "{old:?}");
+    lab.throw(1, "fault none");
+
+    // with another type it is no build id: what runs can't be compared with the file, and the report says so
+    let without = lab.changed_firmware("without.elf", 8);
+    let ran = lab.run_file(&without, &["--board", "desk-0", "--json", "report.json"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let report = std::fs::read_to_string(lab.path("report.json")).unwrap();
+    assert!(
+        report.contains("the build was not proved: the file has no build id to compare with"),
+        "{report}"
+    );
+    let image = lab.read_flash(0, "without.bin", "0,0x80000");
+    let ran = lab.run_file(&image, &["--board", "desk-1"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(ran.stdout.contains("warn  desk-1 run/build"), "{ran:?}");
+
+    // what is none is said before a board is touched
+    let cut = lab.path("cut.bin");
+    std::fs::write(&cut, &std::fs::read(&application).unwrap()[..100_000]).unwrap();
+    let ran = lab.run_file(&cut, &["--board", "desk-1"]);
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(
+        ran.stderr
+            .contains("cut.bin is no firmware: its application image is cut off"),
+        "{ran:?}"
+    );
 }

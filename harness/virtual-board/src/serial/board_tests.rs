@@ -501,7 +501,11 @@ fn emulator(folder: &Path, script: &str) -> PathBuf {
 
 fn chip(flavour: Flavour, folder: &Path, script: &str) -> Result<SerialBoard, Error> {
     let program = emulator(folder, script);
-    let kind = Choice::Chip(Emulator { flavour, program });
+    let kind = Choice::Chip(Emulator {
+        flavour,
+        program,
+        arguments: vec!["--more".to_owned()],
+    });
     SerialBoard::alone(
         MAC,
         &Options {
@@ -517,7 +521,11 @@ fn an_emulator_of_the_chip_has_the_line_and_is_restarted_with_its_strap() {
     let board = chip(Flavour::Qemu, folder.path(), r#"echo "run with $*"; exec cat"#).unwrap();
     let mut host = Host::at(&board);
     board.reset(Mode::Run).unwrap();
-    assert!(!host.until("\n").contains("strap_mode"));
+    let line = host.until("\n");
+    assert!(
+        !line.contains("strap_mode") && line.trim_end().ends_with("--more"),
+        "{line}"
+    );
     host.line.write_all(b"ping\n").unwrap();
     host.until("ping\n");
     board.reset(Mode::Download).unwrap();
