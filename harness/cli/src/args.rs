@@ -36,7 +36,7 @@ pub(crate) enum Command {
     Requirements(Requirements),
     /// Run a firmware on boards and play transcripts; a cargo runner: runner = "mcp-hil run"
     #[cfg(target_os = "linux")]
-    Run(Run),
+    Run(Box<Run>),
     /// Make a transcript of what a target answers to a script
     Record(Record),
     /// Play transcripts on two targets and show where they answer differently
@@ -114,8 +114,9 @@ pub(crate) struct Replay {
 #[derive(Debug, Parser)]
 #[command(after_help = exit::TABLE)]
 pub(crate) struct Run {
-    /// The firmware, an ELF file. One for QEMU's riscv32 virt machine runs on virtual boards if no board is named
-    #[arg(value_name = "ELF")]
+    /// The firmware: an ELF file, or the image of an application or of a whole flash. One for QEMU's riscv32 virt machine runs on
+    /// virtual boards if no board is named
+    #[arg(value_name = "FILE")]
     pub firmware: PathBuf,
     /// Transcripts, or folders of them; without any, those that are built in
     pub files: Vec<PathBuf>,
@@ -140,6 +141,9 @@ pub(crate) struct Run {
     /// What virtual boards do wrong, as hung or port-lost@blocks=8; implies --flash
     #[arg(long, value_name = "NAME[@MOMENT]", conflicts_with_all = ["board", "any"])]
     pub fault: Option<mcp_hil_virtual_board::serial::fault::Planned>,
+    /// Put an emulator of the ESP32-C3 in the place of virtual boards, as qemu=PATH or esp-emu=PATH, for firmware of that chip
+    #[arg(long, value_name = "WHICH", conflicts_with_all = ["board", "any"])]
+    pub chip: Option<mcp_hil_virtual_board::serial::kind::Emulator>,
     #[command(flatten)]
     pub flashing: bench::args::Flashing,
     /// Write console, exchanges and verdicts to a folder per board in this folder, and all frames

@@ -44,7 +44,7 @@ pub fn run(args: Args) -> Exit {
             args::Command::Check(check) => signals::or(check::run(check)).await,
             args::Command::Requirements(args) => requirements::run(&args),
             #[cfg(target_os = "linux")]
-            args::Command::Run(args) => signals::or(run::run(args)).await,
+            args::Command::Run(args) => signals::or(run::run(*args)).await,
             args::Command::Record(record) => signals::or(record::run(record)).await,
             args::Command::Diff(diff) => signals::or(diff::run(diff)).await,
             args::Command::Snapshot(snapshot) => signals::or(snapshot::run(snapshot)).await,

@@ -37,5 +37,5 @@ mod tether;
 
 pub use board::{Board, BoardOptions, Serving};
 pub use error::Error;
-pub use network::{Options, VirtualNetwork};
+pub use network::{MCP_PATH, Options, VirtualNetwork};
 pub use serial::board::SerialBoard;

@@ -4,13 +4,10 @@ use super::{Refusal, refusal};
 use mcp_hil_harness::bench::failure::{Failure, Kind};
 use mcp_hil_harness::bench::inventory::{EMULATOR, Entry};
 use mcp_hil_harness::bench::mac::Mac;
-use mcp_hil_virtual_board::SerialBoard;
 use mcp_hil_virtual_board::serial::board::Options;
 use mcp_hil_virtual_board::serial::kind::{Choice, Emulator};
+use mcp_hil_virtual_board::{MCP_PATH, SerialBoard};
 use std::any::Any;
-
-/// The path of the endpoint behind a forwarded port, as our firmware has it.
-const MCP_PATH: &str = "/mcp";
 
 /// Starts the emulator, which gives the board its port and, by its own network, its endpoint.
 ///

@@ -29,8 +29,15 @@ async fn play(args: Run) -> Result<Exit, Exit> {
         access,
         ..Options::default()
     };
-    let on_virtual = args.board.is_empty() && args.any.is_empty() && firmware.machine == Machine::Virt;
-    if !on_virtual {
+    let is_for_virt = firmware.machine == Machine::Virt;
+    if args.chip.is_some() && is_for_virt {
+        return Err(usage(&format!(
+            "--chip is for firmware of the ESP32-C3; {} is for QEMU's virt machine",
+            firmware.file.display()
+        )));
+    }
+    let unnamed = args.board.is_empty() && args.any.is_empty();
+    if !unnamed || !(is_for_virt || args.chip.is_some()) {
         if args.boards.is_some() || args.flash || args.fault.is_some() {
             return Err(usage(&format!(
                 "--boards, --flash and --fault are for virtual boards, which take firmware for QEMU's virt machine (from 0x80000000); {} is for a chip",
@@ -51,10 +58,11 @@ async fn play(args: Run) -> Result<Exit, Exit> {
     let infrastructure = |reason: String| Exit::Infrastructure.because(&reason);
     let bench =
         VirtualBench::enter(args.boards.unwrap_or(1), args.logs.as_deref()).map_err(infrastructure)?;
-    let exit = if args.flash || args.fault.is_some() || firmware.is_image {
+    let flash = args.flash || args.fault.is_some() || args.chip.is_some() || firmware.is_image;
+    let exit = if flash {
         let flashing = ports::flashing(&args.flashing, firmware)?;
         let (plugged, mut boards) = bench
-            .plugged(&flashing, args.fault.as_ref())
+            .plugged(&flashing, args.fault.as_ref(), args.chip.as_ref())
             .map_err(infrastructure)?;
         let exit = on_boards(&args, &mut boards, chosen, &options).await;
         drop((boards, plugged));

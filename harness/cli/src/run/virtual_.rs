@@ -7,7 +7,8 @@ use mcp_hil_harness::run::{Clues, Dut, Firmware, Flashing, Port, Stages, Started
 use mcp_hil_virtual_board::plan::format_mac;
 use mcp_hil_virtual_board::serial::board::Options as SerialOptions;
 use mcp_hil_virtual_board::serial::fault::Planned;
-use mcp_hil_virtual_board::{Board, BoardOptions, Options, SerialBoard, VirtualNetwork};
+use mcp_hil_virtual_board::serial::kind::{Choice, Emulator};
+use mcp_hil_virtual_board::{Board, BoardOptions, MCP_PATH, Options, SerialBoard, VirtualNetwork};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tempfile::TempDir;
@@ -70,7 +71,8 @@ impl VirtualBench {
         (0..self.network.size()).map(place).collect()
     }
 
-    /// Boards with a serial port in all places, new from the factory, that do `fault` wrong.
+    /// Boards with a serial port in all places, new from the factory, that do `fault` wrong. With `chip` they are genuine chips,
+    /// emulated.
     ///
     /// # Errors
     /// Why there are none.
@@ -78,12 +80,14 @@ impl VirtualBench {
         &self,
         flashing: &Arc<Flashing>,
         fault: Option<&Planned>,
+        chip: Option<&Emulator>,
     ) -> Result<(Plugged, Vec<Port>), String> {
         let folder = tempfile::tempdir().map_err(|error| format!("the boards have no folder: {error}"))?;
         let (mut boards, mut ports) = (Vec::new(), Vec::new());
         for number in 0..self.network.size() {
             let mut options = SerialOptions::new(folder.path().join(name(number)));
             options.fault = fault.cloned();
+            options.kind = chip.cloned().map_or(Choice::Virt, Choice::Chip);
             let board = self
                 .network
                 .start_serial_board(number, &options)
@@ -115,6 +119,7 @@ fn entry(name: &str, board: &SerialBoard) -> Entry {
         mac: format_mac(board.mac()).parse().ok(),
         chip: "esp32c3".parse().ok(),
         power: PowerBy::Switch(board.switch()),
+        endpoint: board.endpoint().map(|at| format!("http://{at}{MCP_PATH}")),
         ..Entry::on_port(name, &board.link())
     }
 }

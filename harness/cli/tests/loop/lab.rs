@@ -203,7 +203,7 @@ pub fn ended(mut command: Command) -> Ran {
     }
 }
 
-fn firmware() -> &'static Path {
+pub fn firmware() -> &'static Path {
     static FIRMWARE: OnceLock<PathBuf> = OnceLock::new();
     FIRMWARE.get_or_init(|| {
         let folder = VIRTUAL.find(Path::new(env!("CARGO_MANIFEST_DIR"))).unwrap();
@@ -224,10 +224,16 @@ fn copy(from: &Path, to: &Path) {
     std::fs::set_permissions(to, Permissions::from_mode(0o755)).unwrap();
 }
 
-/// The first process that a process has started.
+/// The first process that a process has started, from any of its threads.
 pub fn child_of(parent: u32) -> Option<u32> {
-    let children = std::fs::read_to_string(format!("/proc/{parent}/task/{parent}/children")).ok()?;
-    children.split_whitespace().next()?.parse().ok()
+    let threads = std::fs::read_dir(format!("/proc/{parent}/task")).ok()?.flatten();
+    let children = threads.filter_map(|thread| std::fs::read_to_string(thread.path().join("children")).ok());
+    children
+        .collect::<String>()
+        .split_whitespace()
+        .next()?
+        .parse()
+        .ok()
 }
 
 /// Whether a process is there. A zombie has no command line.

@@ -642,13 +642,26 @@ port = "/run/board-1"
     fn the_sample_of_the_documentation_can_be_used() {
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../ci/boards.toml");
         let boards = Inventory::load(&file).unwrap().boards;
-        assert_eq!(boards.len(), 4);
+        assert_eq!(boards.len(), 5);
         let hub = "1-1".to_owned();
         assert_eq!(boards[1].power, PowerBy::Hub { hub, port: 3 });
         assert_eq!(boards[1].flash_baud, Some(921_600));
         assert_eq!(
             boards[3].power,
             PowerBy::Switch("/run/boards/board-0/switch".into())
+        );
+        let chip = &boards[4];
+        assert_eq!(
+            (chip.kind, chip.port.as_path()),
+            (BoardKind::Chip, Path::new("/var/lib/boards/emulated/port"))
+        );
+        assert_eq!(
+            chip.power,
+            PowerBy::Switch("/var/lib/boards/emulated/switch".into())
+        );
+        assert_eq!(
+            chip.emulator.program.as_deref(),
+            Some("qemu=/opt/esp/bin/qemu-system-riscv32")
         );
     }
 
@@ -681,6 +694,30 @@ port = "/run/board-1"
                 "boards.toml: boards.a b: a board's name",
             ),
             ("boards = 3", "boards.toml: boards: must be a table"),
+            (
+                "[boards.a]\nkind = \"chip\"",
+                "boards.toml: boards.a.mac: is missing: the address that the emulated chip is to have",
+            ),
+            (
+                "[boards.a]\nkind = \"chip\"\nport = \"/p\"",
+                "boards.toml: boards.a.port: is made by the emulator",
+            ),
+            (
+                "[boards.a]\nkind = \"chip\"\npower = \"none\"\nmac = \"02:00:00:00:00:01\"",
+                "boards.toml: boards.a.power: is the emulator's",
+            ),
+            (
+                "[boards.a]\nport = \"/p\"\nemulator = \"qemu=/q\"",
+                "boards.toml: boards.a.kind: must be \"chip\"",
+            ),
+            (
+                "[boards.a]\nport = \"/p\"\nfolder = \"/f\"",
+                "boards.toml: boards.a.folder: is for boards of the kind \"chip\"",
+            ),
+            (
+                "[boards.a]\nport = \"/p\"\nendpoint = \"ftp://x\"",
+                "boards.toml: boards.a.endpoint: \"ftp://x\" is not an http URL",
+            ),
             (
                 "[boards.a]\nport = \"/p\"\n[boards.b]\nport = \"/p\"",
                 "boards.toml: a and b have the same port",

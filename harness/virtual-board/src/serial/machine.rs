@@ -23,6 +23,7 @@ use super::slip;
 use super::switch::Switch;
 use super::{Cause, Mode};
 use crate::Error;
+use mcp_hil_harness::bench::flash::sync::ENDED;
 
 /// The line's speed after a reset.
 const BAUD: u32 = 115_200;
@@ -310,14 +311,18 @@ impl Machine {
             Ok(Some(printed)) => self.hear_lines(&printed),
             Ok(None) => {
                 let status = guest.wait().map_err(Error::io("wait for the board's program"))?;
-                self.enter(match self.kind.ended(status) {
+                let again = self.kind.ended(status);
+                self.enter(match again {
                     Some((cause, after)) => State::Again {
                         at: Instant::now() + after,
                         cause,
                     },
                     None => State::Still,
                 });
-                Ok(())
+                match again {
+                    None if !status.success() => self.say(format!("\r\n{ENDED}{status}\r\n").as_bytes()),
+                    _ => Ok(()),
+                }
             }
             Err(error) => {
                 self.enter(State::Still);

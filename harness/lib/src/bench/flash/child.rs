@@ -133,10 +133,10 @@ fn connect(job: &Job, out: &Out) -> Result<Flasher, Trouble> {
     for _ in 0..RESETS {
         let mut port = job.power.restart(&job.site, Start::Download, FIRST_BAUD)?;
         if let Err(error) = sync::sync(&job.site.board, &mut port) {
-            let lost = error.kind == Kind::PortLost;
+            let hopeless = matches!(error.kind, Kind::PortLost | Kind::PowerFailed);
             out.tell(&Event::Output(error.output.clone()));
             failure = Some(error);
-            if lost {
+            if hopeless {
                 break;
             }
             continue;

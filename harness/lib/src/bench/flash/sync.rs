@@ -10,6 +10,8 @@ use std::time::{Duration, Instant};
 
 /// Bytes that are kept of what came.
 const KEPT: usize = 16 * 1024;
+/// What a virtual board says on its line, before how, when the program that it runs has ended and should not have.
+pub const ENDED: &str = "the board's program has ended: ";
 /// For this long the board may print before it is asked.
 const BANNER: Duration = Duration::from_millis(250);
 /// Questions, and the time for an answer to each.
@@ -124,6 +126,9 @@ fn diagnose(board: &str, heard: &[u8], asked: usize) -> Failure {
     } else if contains(since, &question()[1..20]) {
         let cause = "the line sends back what is sent: RX and TX are joined, or no board is behind the port";
         (Kind::LineNoise, cause.to_owned())
+    } else if let Some((_, how)) = text.rsplit_once(ENDED) {
+        let how = how.lines().next().unwrap_or_default();
+        (Kind::PowerFailed, format!("{ENDED}{how}"))
     } else if text.contains("waiting for download") && since.is_empty() {
         let cause = "the ROM loader waits, and does not answer: the line to the board (its RX) is broken";
         (Kind::NoSync, cause.to_owned())
@@ -132,6 +137,9 @@ fn diagnose(board: &str, heard: &[u8], asked: usize) -> Failure {
             "the board was reset and started its firmware (boot:{mode}), not the ROM loader: its boot pin did not follow"
         );
         (Kind::NoSync, cause)
+    } else if since.is_empty() {
+        let cause = "something came at the reset, no word of the ROM loader, and nothing after that";
+        (Kind::NoSync, cause.to_owned())
     } else {
         let cause = format!("{} bytes came in place of an answer", since.len());
         (Kind::LineNoise, cause)
@@ -206,8 +214,15 @@ mod tests {
                 "24 bytes came",
             ),
             (b"tick\r\ntick\r\n".to_vec(), Kind::LineNoise, "12 bytes came"),
+            (b"tick\r\n".to_vec(), Kind::NoSync, "nothing after that"),
+            (
+                format!("bad option\r\n{ENDED}exit status: 1\r\n").into_bytes(),
+                Kind::PowerFailed,
+                "has ended: exit status: 1",
+            ),
         ] {
-            let asked = if cause == "its RX" { heard.len() } else { 0 };
+            let before = ["its RX", "nothing after that"].contains(&cause);
+            let asked = if before { heard.len() } else { 0 };
             let failure = diagnose("bench-1", &heard, asked);
             assert_eq!(failure.kind, kind, "{failure}");
             assert!(failure.cause.contains(cause), "{failure}");
