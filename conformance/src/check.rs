@@ -51,6 +51,11 @@ impl Check {
         self.name.split('/').next().unwrap_or_default()
     }
 
+    /// Whether it asks the network, which has no revision, and so is asked once in a run.
+    pub fn is_once(&self) -> bool {
+        self.area() == "mdns"
+    }
+
     /// Asked over this transport only.
     #[must_use]
     pub const fn over(mut self, over: Over) -> Self {

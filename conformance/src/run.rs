@@ -79,8 +79,8 @@ enum Round {
 
 impl Round {
     fn of(check: &Check) -> Self {
-        match check.area() {
-            "mdns" => Self::Network,
+        match check {
+            _ if check.is_once() => Self::Network,
             _ if check.looks_back => Self::LookingBack,
             _ => Self::Exchanges,
         }

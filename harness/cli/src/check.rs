@@ -2,6 +2,7 @@
 
 use crate::args::Check;
 use crate::exit::Exit;
+use crate::known::Known;
 use crate::output;
 use crate::reports::Sinks;
 use crate::targets::{self, Options};
@@ -20,12 +21,13 @@ pub async fn run(args: Check) -> Exit {
         return list();
     }
     let name = args.target.unwrap_or_default();
-    let (profile, known) = match (
-        profile(args.profile.as_deref()),
-        read(args.baseline.as_deref(), args.update_baseline),
+    let mut known = match Known::read(
+        args.profile.as_deref(),
+        args.baseline.as_deref(),
+        args.update_baseline,
     ) {
-        (Ok(profile), Ok(known)) => (profile, known),
-        (Err(reason), _) | (_, Err(reason)) => return Exit::Usage.because(&reason),
+        Ok(known) => known,
+        Err(reason) => return Exit::Usage.because(&reason),
     };
     let sinks = match Sinks::open(&args.reports) {
         Ok(sinks) => sinks,
@@ -78,20 +80,18 @@ pub async fn run(args: Check) -> Exit {
         Err(error @ RunError::NoRevision(_)) => return Exit::NothingRan.because(&error.to_string()),
     };
     if let (Some(path), true) = (&args.baseline, args.update_baseline) {
-        let text = baseline::update(&report, &known);
+        let text = baseline::update(&report, &known.baseline);
         if let Err(error) = std::fs::write(path, &text) {
             return Exit::Usage.because(&format!("{} can't be written: {error}", path.display()));
         }
-        match Baseline::parse(&text) {
-            Ok(written) => written.apply(&mut report, &today()),
+        known.baseline = match Baseline::parse(&text) {
+            Ok(written) => written,
             Err(error) => {
                 return Exit::Infrastructure.because(&format!("the baseline was not written well: {error}"));
             }
         };
-    } else {
-        known.apply(&mut report, &today());
     }
-    let gone = profile.apply(&mut report, &today());
+    let gone = known.apply(&mut report);
     let next = next(&name, &report, &args.reports.html, args.baseline.as_deref());
     output::print(to_stderr, &report::brief(&report, style, &next));
     for line in gone {
@@ -132,40 +132,6 @@ fn next(
         next.push(format!("Everything, to click through:      {}", html.display()));
     }
     next
-}
-
-fn profile(name: Option<&str>) -> Result<Baseline, String> {
-    let Some(name) = name else {
-        return Ok(Baseline::default());
-    };
-    match baseline::profile(name) {
-        Some(Ok(profile)) => Ok(profile),
-        Some(Err(error)) => Err(format!("--profile {name}: {error}")),
-        None => {
-            let known: Vec<_> = baseline::profiles().collect();
-            Err(format!(
-                "--profile {name}: no such profile; known: {}",
-                known.join(", ")
-            ))
-        }
-    }
-}
-
-/// The baseline; one that is to be written may be missing.
-fn read(path: Option<&Path>, is_written: bool) -> Result<Baseline, String> {
-    let Some(path) = path else {
-        return Ok(Baseline::default());
-    };
-    match std::fs::read_to_string(path) {
-        Ok(text) => Baseline::parse(&text).map_err(|error| format!("{}: {error}", path.display())),
-        Err(error) if is_written && error.kind() == std::io::ErrorKind::NotFound => Ok(Baseline::default()),
-        Err(error) => Err(format!("{}: {error}", path.display())),
-    }
-}
-
-/// The date in UTC, as `2027-01-31`.
-fn today() -> String {
-    jiff::Timestamp::now().strftime("%F").to_string()
 }
 
 /// A seed that differs from run to run; it is printed.

@@ -9,6 +9,7 @@ mod diff;
 mod discover;
 mod exit;
 mod help;
+mod known;
 mod output;
 mod playing;
 mod record;
@@ -29,7 +30,7 @@ mod virtual_;
 pub use args::Args;
 pub use exit::Exit;
 pub use help::FIRST_STEPS;
-pub use suite::main;
+pub use suite::{check, main};
 
 /// Runs a command to its end.
 pub fn run(args: Args) -> Exit {

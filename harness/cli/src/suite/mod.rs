@@ -7,13 +7,15 @@
 //! - `MCP_HIL_SHUFFLE=SEED` plays in another order, `MCP_HIL_ROUNDS=2` everything twice on the same targets.
 
 mod bench;
+mod checks;
 mod user;
 
+pub use checks::{Checks, check};
 pub use user::{TARGET, main};
 
 use crate::targets::{self, OpenError, Options, Prepared};
 use bench::Bench;
-use libtest_mimic::{Arguments, Completion};
+use libtest_mimic::{Arguments, Completion, Conclusion};
 pub use libtest_mimic::{Failed, Trial};
 use mcp_hil_harness::bench::flash;
 use mcp_hil_harness::report::style::Style;
@@ -77,15 +79,7 @@ impl Suite {
     #[must_use]
     pub fn target(self, label: &str, name: &str, contract: Option<&str>) -> Self {
         let stdio = name.starts_with("stdio:");
-        let named = name.to_owned();
-        let prepare = move || {
-            let options = Options {
-                deadline_factor: 1.0,
-                ..Options::default()
-            };
-            Box::pin(async move { targets::prepare(&named, &options).await }) as Preparing
-        };
-        self.prepared(label, stdio, contract, prepare)
+        self.prepared(label, stdio, contract, by_name(name))
     }
 
     fn prepared(
@@ -150,19 +144,34 @@ impl Suite {
         let trouble = bench.trouble();
         // boards go before the process does: leaving it runs no destructors
         drop(bench);
-        if conclusion.has_failed() {
-            return ExitCode::FAILURE;
-        }
-        if let Some(trouble) = trouble {
-            return complain(&format!(
-                "trials were ignored for want of their target: {trouble}"
-            ));
-        }
-        if !arguments.list && conclusion.num_passed == 0 && conclusion.num_ignored > 0 {
-            return complain("every trial was ignored");
-        }
-        ExitCode::SUCCESS
+        ended(&arguments, &conclusion, trouble)
     }
+}
+
+/// What a run of trials comes to: it needs one that passed, and what its trials needed.
+fn ended(arguments: &Arguments, conclusion: &Conclusion, trouble: Option<String>) -> ExitCode {
+    if conclusion.has_failed() {
+        return ExitCode::FAILURE;
+    }
+    if let Some(trouble) = trouble {
+        return complain(&format!(
+            "trials were ignored for want of their target: {trouble}"
+        ));
+    }
+    if !arguments.list && conclusion.num_passed == 0 && conclusion.num_ignored > 0 {
+        return complain("every trial was ignored");
+    }
+    ExitCode::SUCCESS
+}
+
+/// Gets ready what the command line would name so.
+fn by_name(name: &str) -> impl FnOnce() -> Preparing + use<> {
+    let name = name.to_owned();
+    let options = Options {
+        deadline_factor: 1.0,
+        ..Options::default()
+    };
+    move || Box::pin(async move { targets::prepare(&name, &options).await }) as Preparing
 }
 
 /// Boards are flashed by a child process of this very program, as the command does it. True: this was one.

@@ -1,6 +1,6 @@
 //! The suite of a user's own firmware, for a `tests/hil.rs` of three lines.
 
-use super::{Preparing, Suite, complain, flashes_instead};
+use super::{Preparing, Suite, by_name, complain, flashes_instead, from_environment};
 use mcp_hil_harness::bench::inventory;
 use mcp_hil_harness::transcript::{self, Transcript, TranscriptError};
 use std::collections::BTreeSet;
@@ -27,7 +27,7 @@ pub fn main(firmware: impl AsRef<Path>) -> ExitCode {
     if flashes_instead() {
         return ExitCode::SUCCESS;
     }
-    let package = std::env::var_os("CARGO_MANIFEST_DIR").map_or_else(PathBuf::new, PathBuf::from);
+    let package = package();
     let transcripts = match transcripts(&package.join(TRANSCRIPTS)) {
         Ok(transcripts) => transcripts,
         Err(error) => return complain(&error.to_string()),
@@ -42,26 +42,34 @@ impl Suite {
     /// target, or `virtual`, or where there is an inventory `inventory`.
     #[must_use]
     pub fn firmware(self, package: &Path, contract: Option<&str>) -> Self {
-        let named = std::env::var(TARGET).ok().filter(|target| !target.is_empty());
-        let of_inventory = named.is_none() && inventory::find(None).is_some();
-        let target = named
-            .as_deref()
-            .unwrap_or(if of_inventory { "inventory" } else { "virtual" });
-        let label: String = target
-            .chars()
-            .map(|c| {
-                if c.is_ascii_alphanumeric() || "-._".contains(c) {
-                    c
-                } else {
-                    '-'
-                }
-            })
-            .collect();
-        match prepare(target, of_inventory, package.to_owned(), self.logs.join(&label)) {
-            Some(prepare) => self.prepared(&label, false, contract, prepare),
-            None => self.target(&label, target, contract),
-        }
+        let (label, prepare) = boards(package, &self.logs);
+        self.prepared(&label, false, contract, prepare)
     }
+}
+
+/// The boards that a firmware package is brought onto, or what [`TARGET`] names in their place, with the label of that.
+pub(super) fn boards(package: &Path, logs: &Path) -> (String, Box<dyn FnOnce() -> Preparing>) {
+    let named = named();
+    let of_inventory = named.is_none() && inventory::find(None).is_some();
+    let target = named
+        .as_deref()
+        .unwrap_or(if of_inventory { "inventory" } else { "virtual" });
+    let label = label(target);
+    match prepare(target, of_inventory, package.to_owned(), logs.join(&label)) {
+        Some(prepare) => (label, Box::new(prepare)),
+        None => (label, Box::new(by_name(target))),
+    }
+}
+
+/// What [`TARGET`] says.
+pub(super) fn named() -> Option<String> {
+    from_environment(TARGET).filter(|target: &String| !target.is_empty())
+}
+
+/// A target's name as part of the names of tests and files.
+pub(super) fn label(target: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);
+    target.chars().map(|c| if plain(c) { c } else { '-' }).collect()
 }
 
 /// How the firmware gets onto boards; none where the target is up already.
@@ -100,8 +108,13 @@ fn transcripts(folder: &Path) -> Result<Vec<Transcript>, TranscriptError> {
     Ok(transcripts)
 }
 
+/// The folder of the package under test, as cargo says it.
+pub(super) fn package() -> PathBuf {
+    std::env::var_os("CARGO_MANIFEST_DIR").map_or_else(PathBuf::new, PathBuf::from)
+}
+
 /// Below the folder in which cargo runs this test's program: a target folder, wherever it is.
-fn logs(package: &Path) -> PathBuf {
+pub(super) fn logs(package: &Path) -> PathBuf {
     let program = std::env::current_exe().unwrap_or_default();
     let target = program
         .ancestors()

@@ -11,8 +11,6 @@ use serde_json::{Value, json};
 use crate::http::Answer;
 
 const REVISION: &str = "2025-11-25";
-/// What older clients may say in the version header, for whom nothing is different here.
-const HEADERS: [&[u8]; 3] = [b"2025-11-25", b"2025-06-18", b"2025-03-26"];
 /// The room has this temperature, °C: there is no sensor.
 const ROOM: f64 = 20.5;
 const RANGE: core::ops::RangeInclusive<f64> = 5.0..=30.0;
@@ -52,7 +50,7 @@ impl Thermostat {
         if request
             .values("MCP-Protocol-Version")
             .next()
-            .is_some_and(|version| !HEADERS.contains(&version))
+            .is_some_and(|version| version != REVISION.as_bytes())
         {
             return (400, None);
         }
@@ -60,7 +58,8 @@ impl Thermostat {
             return refused(400, Value::Null, (PARSE_ERROR, "this is no JSON".into()));
         };
         let (id, method) = (&message["id"], message["method"].as_str());
-        let is_call = message["jsonrpc"] == "2.0" && method.is_some();
+        let has_params = message.get("params").is_none_or(Value::is_object);
+        let is_call = message["jsonrpc"] == "2.0" && method.is_some() && has_params;
         match message.get("id") {
             None if is_call => (202, None),
             Some(id) if is_call && (id.is_string() || id.is_i64() || id.is_u64()) => {
