@@ -6,6 +6,7 @@ use mcp_hil_harness::board::console::Console;
 use mcp_hil_harness::discover;
 use mcp_hil_harness::report::{Case, Verdict};
 use mcp_hil_harness::run::{Clues, Dut, Options, Stages, Started, run};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -49,7 +50,12 @@ impl Dut for Board {
 
 /// Runs a firmware on a board that comes to nothing: the one result that there is.
 async fn result_of(board: Result<Prints, &'static str>) -> Case {
+    result_with(board, None).await
+}
+
+async fn result_with(board: Result<Prints, &'static str>, symbols: Option<PathBuf>) -> Case {
     let options = Options {
+        symbols,
         // a hundredth: nobody is there to be waited for
         deadline_factor: 0.01,
         search: discover::Options {
@@ -104,6 +110,49 @@ async fn a_firmware_that_ends_has_failed_with_its_console() {
     let failure = &findings[0];
     assert!(failure.reason.starts_with("boot-panic: "), "{}", failure.reason);
     assert_eq!(failure.console, lines);
+}
+
+/// An executable of one function, `lost`, at 0x80000000 (System V ABI, "Object Files": a symbol table and its names).
+fn elf() -> Vec<u8> {
+    let mut file = b"\x7fELF\x01\x01\x01".to_vec();
+    file.resize(16, 0);
+    file.extend([2_u16, 243].map(u16::to_le_bytes).concat());
+    let (code, names) = (0x8000_0000_u32, 52 + 4 * 40);
+    file.extend([1, code, 0, 52, 0].map(u32::to_le_bytes).concat());
+    file.extend([52_u16, 0, 0, 40, 4, 3].map(u16::to_le_bytes).concat());
+    let sections = [
+        [0; 10],
+        // .text: nothing of it is in the file
+        [0, 8, 6, code, 0, 16, 0, 0, 4, 0],
+        [0, 2, 0, 0, names + 6, 32, 3, 1, 4, 16],
+        [0, 3, 0, 0, names, 6, 0, 0, 1, 0],
+    ];
+    file.extend(sections.concat().into_iter().flat_map(u32::to_le_bytes));
+    file.extend(b"\0lost\0");
+    file.extend([0; 16]);
+    file.extend([1, code, 16].map(u32::to_le_bytes).concat());
+    // a global function, in section 1
+    file.extend([0x12, 0, 1, 0]);
+    file
+}
+
+#[tokio::test]
+async fn the_addresses_of_a_panic_are_explained() {
+    let lines = &[
+        "mcp-device panic at src/main.rs:1:1: no",
+        "mcp-device backtrace 0x80000004",
+        "mcp-device backtrace 0x80001000",
+    ];
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), elf()).unwrap();
+    let result = result_with(Ok(Prints { lines, ends: true }), Some(file.path().to_owned())).await;
+    let Verdict::Fail(findings) = result.verdict else {
+        panic!("it did not fail");
+    };
+    assert_eq!(
+        findings[0].console,
+        [&lines[..], &["at 0x80000004 lost"]].concat()
+    );
 }
 
 #[tokio::test]

@@ -2,6 +2,7 @@
 #![no_std]
 #![no_main]
 
+mod backtrace;
 mod board;
 mod build_id;
 mod clock;
@@ -200,6 +201,9 @@ fn panic(info: &PanicInfo) -> ! {
     match info.location() {
         Some(place) => console!("mcp-device panic at {place}: {}", info.message()),
         None => console!("mcp-device panic: {}", info.message()),
+    }
+    for caller in backtrace::callers() {
+        console!("mcp-device backtrace {caller:#010x}");
     }
     power::fail()
 }

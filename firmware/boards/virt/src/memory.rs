@@ -104,6 +104,11 @@ fn protect_flash() {
     }
 }
 
+/// Where the stack's memory begins and ends.
+pub fn stack() -> (usize, usize) {
+    (&raw const STACK_END as usize, &raw const STACK_START as usize)
+}
+
 /// Whether `address` lies where an overflowing stack would write next.
 pub fn is_stack_guard(address: usize) -> bool {
     (&raw const FLASH_START as usize..&raw const STACK_END as usize).contains(&address)

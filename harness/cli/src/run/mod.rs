@@ -24,6 +24,7 @@ async fn play(args: Run) -> Result<Exit, Exit> {
     let chosen = Chosen::new(&args.playing, &args.files)?;
     let options = Options {
         build: firmware.build_id.clone(),
+        symbols: (!firmware.is_image).then(|| firmware.file.clone()),
         contract: args.playing.contract.clone(),
         deadline_factor: args.playing.deadline_factor,
         access,

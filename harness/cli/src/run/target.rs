@@ -95,6 +95,7 @@ fn on_ports(firmware: Firmware, named: Vec<String>, logs: PathBuf) -> Prepared {
 async fn open<D: Dut + Send + 'static>(mut boards: Vec<D>, firmware: &Firmware) -> Result<Open, OpenError> {
     let options = Options {
         build: firmware.build_id.clone(),
+        symbols: (!firmware.is_image).then(|| firmware.file.clone()),
         ..Options::default()
     };
     let subjects = bring_up(&mut boards, &options, |event| {

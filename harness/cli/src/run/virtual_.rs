@@ -154,6 +154,7 @@ impl Dut for Place {
                 mac: Some(format_mac(board.mac())),
                 address: Some(board.planned_address().into()),
                 endpoint: None,
+                since: None,
             },
         })
     }

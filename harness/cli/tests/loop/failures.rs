@@ -132,6 +132,21 @@ fn one(lab: &Lab, board: usize, failure: &Failure) -> String {
             "{ran:?}"
         );
     }
+    if *name == "boot-panic" {
+        // the callers, by function, file and line
+        let places = ran
+            .stdout
+            .lines()
+            .map(str::trim)
+            .filter(|line| line.starts_with("at 0x8"));
+        let places: Vec<_> = places.collect();
+        let has = |function: &str, file: &str| {
+            let line = |line: &&str| line.contains(&format!(" {function} at ")) && line.contains(file);
+            assert!(places.iter().any(line), "no {function} in {ran:?}");
+        };
+        has("find", "virt/src/entropy.rs:21");
+        has("main", "virt/src/main.rs:");
+    }
     let kept = std::fs::read_to_string(logs.join(&desk).join("verdicts.log")).unwrap();
     assert!(kept.contains(&format!("{name}: ")), "{way}: {kept}");
     lab.throw(board, "fault none");

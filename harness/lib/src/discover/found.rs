@@ -9,6 +9,7 @@ use crate::target::Endpoint;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr, SocketAddrV6};
+use std::time::Instant;
 
 /// A board that is announced. The first seven members are those of ESP-Claw's `mcp_discover`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -43,6 +44,9 @@ pub struct Found {
     pub reachable: Option<bool>,
     /// What is odd about it.
     pub oddities: Vec<Oddity>,
+    /// When what describes it, its TXT record or else its SRV record, was last heard.
+    #[serde(skip)]
+    pub heard: Option<Instant>,
     /// Number of the interface, which a link-local address needs.
     #[serde(skip)]
     scope: u32,
@@ -131,6 +135,8 @@ struct View<'a> {
     interface: &'a str,
     service: Option<(u16, &'a Name)>,
     text: Option<&'a Text>,
+    /// When the record was heard that describes it.
+    at: Option<Instant>,
     addresses: Vec<IpAddr>,
 }
 
@@ -209,11 +215,17 @@ fn view<'a>(records: &'a [Record], name: &Name, sender: Option<IpAddr>, interfac
         Data::Text(text) => Some(text),
         _ => None,
     });
+    let described = |record: &&Record| match &record.data {
+        Data::Text(_) => true,
+        Data::Service { .. } => text.is_none(),
+        _ => false,
+    };
     View {
         sender,
         interface,
         service,
         text,
+        at: newest_first().find(described).map(|record| record.at),
         addresses: service
             .map(|(_, host)| addresses(records, host, |record| own(&record)))
             .unwrap_or_default(),
@@ -260,6 +272,15 @@ impl View<'_> {
 impl<'a> Board<'a> {
     fn service(&self) -> Option<(u16, &'a Name)> {
         self.views.iter().find_map(|view| view.service)
+    }
+
+    /// What was resolved elsewhere was not heard at that time, so it has a say only if it is all there is.
+    fn heard(&self) -> Option<Instant> {
+        let latest = |is: fn(&View<'_>) -> bool| {
+            let views = self.views.iter().filter(|view| is(view));
+            views.filter_map(|view| view.at).max()
+        };
+        latest(|view| view.sender.is_some()).or_else(|| latest(|_| true))
     }
 
     fn text(&self) -> Option<&'a Text> {
@@ -443,6 +464,7 @@ fn describe(boards: &[Board<'_>], at: usize, service: &Name, interfaces: &[Inter
         complete,
         reachable: None,
         oddities,
+        heard: board.heard(),
         scope: interfaces
             .iter()
             .find(|one| one.name == interface)

@@ -125,6 +125,29 @@ fn codes(board: &Found) -> Vec<&'static str> {
 }
 
 #[test]
+fn a_board_was_heard_when_it_described_itself_the_last_time() {
+    let (mut heard, now) = (Heard::default(), Instant::now());
+    let sender = GOOD.sender.parse().unwrap();
+    let later = |seconds| now + std::time::Duration::from_secs(seconds);
+    heard.packet(&GOOD.packet(), sender, "eth0", now);
+    // its address alone describes nothing
+    let mut packet = Packet::new_reply(0);
+    let host = Wire::new_unchecked("good.local");
+    let address = RData::A(A::from(std::net::Ipv4Addr::new(192, 168, 1, 5)));
+    packet
+        .answers
+        .push(ResourceRecord::new(host, CLASS::IN, 120, address));
+    heard.packet(&packet.build_bytes_vec().unwrap(), sender, "eth0", later(1));
+    let at = |heard: &mut Heard| {
+        let boards = found(heard.records(later(1)), &Name::dotted("_mcp._tcp.local"), &[]);
+        boards[0].heard
+    };
+    assert_eq!(at(&mut heard), Some(now));
+    heard.packet(&GOOD.packet(), sender, "eth0", later(2));
+    assert_eq!(at(&mut heard), Some(later(2)));
+}
+
+#[test]
 fn a_good_board_has_what_esp_claw_gives_and_more() {
     let boards = look(&[&GOOD]);
     let json = serde_json::to_value(&boards).unwrap();

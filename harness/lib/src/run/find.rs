@@ -4,6 +4,7 @@ use crate::discover::Found;
 use crate::target::Endpoint;
 use std::fmt;
 use std::net::IpAddr;
+use std::time::Instant;
 
 /// By what a board is known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -12,6 +13,8 @@ pub struct Clues {
     pub mac: Option<String>,
     /// Its address.
     pub address: Option<IpAddr>,
+    /// When it was started: what was heard of it before, another firmware said.
+    pub since: Option<Instant>,
     /// Where it answers, if that is known beforehand: mDNS does not get from there to here.
     pub endpoint: Option<Endpoint>,
 }
@@ -41,6 +44,12 @@ pub enum Match<'a> {
 impl Clues {
     /// Whether an announcement is this board's. A MAC address in it decides; without one the address does.
     pub fn fit(&self, found: &Found) -> bool {
+        if self
+            .since
+            .is_some_and(|since| found.heard.is_none_or(|at| at < since))
+        {
+            return false;
+        }
         match (&self.mac, &found.id) {
             (Some(mac), Some(id)) => mac.eq_ignore_ascii_case(id),
             _ => self
@@ -85,6 +94,7 @@ mod tests {
             mac: Some(MAC.to_owned()),
             address: Some(ADDRESS.into()),
             endpoint: None,
+            since: None,
         }
     }
 
@@ -120,6 +130,22 @@ mod tests {
             let found = [announced(Some(MAC), ADDRESS, told)];
             assert_eq!(clues().search(&found, wanted), Match::Board(&found[0]));
         }
+    }
+
+    #[test]
+    fn what_was_heard_before_the_start_is_of_another_firmware() {
+        let start = Instant::now();
+        let clues = Clues {
+            since: Some(start),
+            ..clues()
+        };
+        let mut found = [announced(Some(MAC), ADDRESS, Some("01"))];
+        for heard in [None, start.checked_sub(std::time::Duration::from_millis(1))] {
+            found[0].heard = heard;
+            assert_eq!(clues.search(&found, Some("ff")), Match::Nobody);
+        }
+        found[0].heard = Some(start);
+        assert_eq!(clues.search(&found, Some("ff")), Match::OtherBuild("01"));
     }
 
     #[test]

@@ -19,6 +19,8 @@ pub use stage::{Stage, Stages};
 
 use crate::access::Access;
 use crate::bench::failure::{Blame, Failure};
+use crate::bench::recognise::Recogniser;
+use crate::bench::symbols::Symbols;
 use crate::board::console::Console;
 use crate::discover::{Browser, Found, Options as Search};
 use crate::fault::seconds;
@@ -28,6 +30,7 @@ use crate::transcript::Transcript;
 use alive::Alive;
 use futures_util::future::join_all;
 use std::cell::RefCell;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
@@ -58,6 +61,8 @@ pub struct Started {
 pub struct Options {
     /// GNU build id of the firmware; none: what runs can't be compared with it.
     pub build: Option<String>,
+    /// ELF file by which addresses of a panic are explained, where the board does not do so itself.
+    pub symbols: Option<PathBuf>,
     /// The contract that the firmware keeps; none: it is asked what it is.
     pub contract: Option<String>,
     /// Stretches every time limit.
@@ -72,6 +77,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             build: None,
+            symbols: None,
             contract: None,
             deadline_factor: 1.0,
             search: Search::default(),
@@ -198,11 +204,36 @@ impl<F: Fn(Event<'_>)> Way<'_, F> {
                 let lines = console.map(|console| console.since(began)).unwrap_or_default();
                 failure.output = tail(&lines);
             }
+            self.explain(&mut failure);
             let played = failure_as_result(&board, failure, began.elapsed());
             (self.told)(Event::Played(&played));
             results.push(played);
         }
         results
+    }
+
+    /// Says by function, file and line what the addresses of a panic are, if nobody has.
+    fn explain(&self, failure: &mut Failure) {
+        let mut signs = Recogniser::default();
+        for line in &failure.output {
+            signs.line(line);
+        }
+        let addresses = signs
+            .crash()
+            .map(|crash| crash.addresses.clone())
+            .unwrap_or_default();
+        let explained = failure.output.iter().any(|line| line.starts_with("at 0x"));
+        let symbols = self
+            .options
+            .symbols
+            .as_deref()
+            .filter(|_| !explained && !addresses.is_empty());
+        if let Some(Ok(symbols)) = symbols.map(Symbols::open) {
+            let places = symbols.explain(&addresses);
+            failure
+                .output
+                .extend(places.into_iter().map(|place| format!("at {place}")));
+        }
     }
 
     async fn replay(

@@ -179,6 +179,7 @@ impl Dut for Port {
                 mac,
                 address: None,
                 endpoint,
+                since: None,
             },
         })
     }

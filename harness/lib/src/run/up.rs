@@ -6,7 +6,7 @@ use crate::bench::failure::{Failure, Kind};
 use crate::bench::recognise::Recogniser;
 use crate::board::console::{Boot, Console};
 use crate::client::{Limits, Probe, probe};
-use crate::discover::reach;
+use crate::discover::{Browser, Found, Options as Search, reach};
 use crate::fault::seconds;
 use crate::replay::{CONTRACT, CONTRACT_NAME, Subject};
 use crate::report::exchange_text;
@@ -53,7 +53,8 @@ impl<F: Fn(Event<'_>)> Way<'_, F> {
         let tell = |stage: &Stage| (self.told)(Event::Stage(&board, stage));
         let stages = Stages::new(&tell);
         let factor = self.options.deadline_factor;
-        let started = dut.start(&stages).await?;
+        let mut started = dut.start(&stages).await?;
+        started.clues.since = Some(started.at);
         *console = Some(Arc::clone(&started.console));
         let mut reached = started.clues.endpoint.clone();
         if let Some(endpoint) = &mut reached {
@@ -71,7 +72,7 @@ impl<F: Fn(Event<'_>)> Way<'_, F> {
                     let known = known::ask(&board, endpoint, &clues, build, limit, factor).await?;
                     (endpoint.clone(), known)
                 }
-                None => find(&board, &clues, build, &mut seen, limit).await?,
+                None => find(&board, &clues, build, &mut seen, &self.options.search, limit).await?,
             };
             endpoint.access = self.options.access.clone();
             let mut subject = Subject::new(Target::Http(endpoint.clone()), self.options.contract.clone());
@@ -271,6 +272,7 @@ async fn find(
     clues: &Clues,
     build: Option<&str>,
     seen: &mut watch::Receiver<Heard>,
+    search: &Search,
     limit: Duration,
 ) -> Result<(Endpoint, Known), Failure> {
     let failed = |kind, cause: String| Failure::new(kind, board, cause);
@@ -278,8 +280,15 @@ async fn find(
         Ok(found) => matches!(clues.search(found, build), Match::Board(_)),
         Err(_) => true,
     };
-    let _ = timeout(limit, seen.wait_for(done)).await;
-    let heard = seen.borrow().clone().map_err(|error| {
+    let in_time = timeout(limit / 2, seen.wait_for(done)).await.is_ok();
+    let mut heard = seen.borrow().clone();
+    // who has answered before its start is not asked again as long as that holds: one that asks anew
+    if let (false, Ok(known), Ok(mut anew)) = (in_time, &mut heard, Browser::start(search)) {
+        let end = tokio::time::Instant::now() + limit / 2;
+        let is_there = |found: &[Found]| matches!(clues.search(found, build), Match::Board(_));
+        known.extend(anew.wait(end, is_there).await);
+    }
+    let heard = heard.map_err(|error| {
         let mut failure = failed(Kind::NoNetwork, format!("nobody can be asked over mDNS: {error}"));
         failure.advice = Some("`mcp-hil discover` tells more".to_owned());
         failure
@@ -292,7 +301,9 @@ async fn find(
             return Err(failed(Kind::OldFirmware, cause));
         }
         Match::Nobody => {
-            let others: Vec<_> = heard.iter().map(|found| found.instance.as_str()).collect();
+            let mut others: Vec<_> = heard.iter().map(|found| found.instance.as_str()).collect();
+            others.sort_unstable();
+            others.dedup();
             let others = match others.as_slice() {
                 [] => String::new(),
                 others => format!("; found were {}", others.join(", ")),
