@@ -9,7 +9,7 @@ use crate::targets::{BOOT_LIMIT, Up, VirtualBoards, virtual_firmware};
 use mcp_hil_virtual_board::plan::format_mac;
 use mcp_hil_virtual_board::serial::board::Options as SerialOptions;
 use mcp_hil_virtual_board::serial::kind::Choice;
-use mcp_hil_virtual_board::{BoardOptions, Error, Options, SerialBoard, VirtualNetwork};
+use mcp_hil_virtual_board::{BoardOptions, Error, MCP_PATH, Options, SerialBoard, VirtualNetwork};
 use std::io::Write as _;
 use std::path::Path;
 use std::time::Duration;
@@ -100,7 +100,12 @@ async fn serial(args: &Virtual, folder: &Path) -> Result<Exit, Error> {
                 kind: args.chip.clone().map_or(Choice::Virt, Choice::Chip),
             },
         )?;
-        let (mac, port, url) = (format_mac(board.mac()), board.link(), network.relay_url(number)?);
+        let (mac, port) = (format_mac(board.mac()), board.link());
+        // what an emulator forwards is inside
+        let url = match board.endpoint() {
+            Some(at) => format!("inside http://{at}{MCP_PATH}"),
+            None => network.relay_url(number)?,
+        };
         print(
             false,
             &format!("board {number}  {mac}  {}  {url}\n", port.display()),

@@ -87,7 +87,7 @@ struct Connections {
     flash: PathBuf,
     efuses: PathBuf,
     network: Network,
-    /// Where its UART is a TCP server; else it is on the standard streams.
+    /// Where its UART is a TCP server, another at each start; else it is on the standard streams.
     uart: Option<SocketAddr>,
 }
 
@@ -224,6 +224,10 @@ fn free_port() -> Result<SocketAddr, Error> {
 impl Kind for Chip {
     fn reset(&mut self, mode: Mode, _cause: Cause, fault: Option<Fault>) -> Result<Next, Error> {
         let mut connections = self.connections.clone();
+        if connections.uart.is_some() {
+            // the one before may be in TIME-WAIT (RFC 9293, 3.3.2)
+            connections.uart = Some(free_port()?);
+        }
         self.cable = None;
         if let Network::Wire(wire) = connections.network {
             let cable = Cable::lay(Some(wire), fault)?;
