@@ -3,6 +3,8 @@
 //! An entry names a check (`2026-07-28/tools/unknown-tool`, or without the revision for both) or a clause. What it
 //! names may fail or warn; that it passes instead is told, as a list that is not kept up hides the next regression.
 
+use crate::check::Check;
+use crate::only::{did_you_mean, nearest};
 use crate::{checks, requirement};
 use mcp_hil_harness::report::{Case, Report, Verdict};
 use serde::Deserialize;
@@ -54,8 +56,13 @@ pub enum BaselineError {
     #[error("{0}")]
     Format(#[from] Box<toml::de::Error>),
     /// An entry names nothing.
-    #[error("{0:?} is no check and no clause; `mcp-hil check --list` shows those that are")]
-    Unknown(String),
+    #[error("{id:?} is no check and no clause{}; `mcp-hil check --list` shows those that are", did_you_mean(.nearest))]
+    Unknown {
+        /// What stands there.
+        id: String,
+        /// The check or clause that is written most alike, if any is.
+        nearest: Option<String>,
+    },
     /// A date can't be read.
     #[error("{id}: until = {until:?} is no date like 2027-01-31")]
     Date {
@@ -99,7 +106,10 @@ impl Baseline {
                 check.name == entry.id || ids.into_iter().any(|id| id == entry.id)
             });
             if !names_check && requirement::get(&entry.id).is_none() {
-                return Err(BaselineError::Unknown(entry.id.clone()));
+                return Err(BaselineError::Unknown {
+                    id: entry.id.clone(),
+                    nearest: nearest_to(&entry.id),
+                });
             }
             if entry.reason.trim().is_empty() {
                 return Err(BaselineError::Reason(entry.id.clone()));
@@ -114,11 +124,12 @@ impl Baseline {
         Ok(list)
     }
 
-    /// Marks what is expected in a report, and gives the entries that no longer hold. `today` is a date as
-    /// `2027-01-31`. Only the latter of a list that was seen on a board are the report's stale ones.
+    /// Marks what is expected in a report, and gives the entries that no longer hold: what they name passes, or fails and
+    /// their last day is over. `today` is a date as `2027-01-31`. Only those of a list that was seen on a board are the
+    /// report's stale ones.
     pub fn apply(&self, report: &mut Report, today: &str) -> Vec<String> {
         let valid = |entry: &&Entry| entry.until.as_deref().is_none_or(|until| today <= until);
-        let entries: Vec<&Entry> = self.expected.iter().filter(valid).collect();
+        let (entries, over): (Vec<&Entry>, Vec<&Entry>) = self.expected.iter().partition(valid);
         for case in &mut report.results {
             let covering = |clause: Option<&str>| {
                 let covers = |entry: &&&Entry| names(entry, case) || clause == Some(entry.id.as_str());
@@ -142,7 +153,20 @@ impl Baseline {
                 entry.id, entry.reason
             )
         });
-        let gone: Vec<String> = gone.collect();
+        let fails = |entry: &&&Entry| {
+            report.results.iter().any(|case| {
+                matches!(case.verdict, Verdict::Fail(_)) && case.expected.is_none() && shows(entry, case)
+            })
+        };
+        let over = over.iter().filter(fails).map(|entry| {
+            format!(
+                "{} fails, and was expected to until {} only: {}",
+                entry.id,
+                entry.until.as_deref().unwrap_or_default(),
+                entry.reason
+            )
+        });
+        let gone: Vec<String> = gone.chain(over).collect();
         if self.seen == Seen::OnBoard {
             report.stale.extend(gone.iter().cloned());
         }
@@ -150,36 +174,49 @@ impl Baseline {
     }
 }
 
+/// The id of a check or clause that is written most like one that names nothing.
+fn nearest_to(id: &str) -> Option<String> {
+    let of_check = |check: &Check| {
+        let ids = check.revisions.iter().map(|revision| check.id(*revision));
+        ids.chain([check.name.to_owned()]).collect::<Vec<_>>()
+    };
+    let clauses = requirement::all().iter().map(|clause| clause.id.clone());
+    let known: Vec<String> = checks::all().flat_map(of_check).chain(clauses).collect();
+    nearest(id, known.iter().map(String::as_str))
+}
+
 /// Whether an entry names a case.
 fn names(entry: &Entry, case: &Case) -> bool {
     entry.id == case.id || entry.id == case.name()
 }
 
-/// Whether what an entry names was tried and nowhere shows.
-fn is_gone(entry: &Entry, report: &Report) -> bool {
-    let concerned = |case: &&Case| names(entry, case) || case.clauses.contains(&entry.id);
-    let shows = |case: &Case| {
-        let clauses = case
-            .verdict
-            .findings()
-            .iter()
-            .filter_map(|finding| finding.clause.as_ref());
-        if names(entry, case) {
-            !case.verdict.findings().is_empty()
-        } else {
-            clauses.into_iter().any(|clause| clause.id == entry.id)
-        }
-    };
-    let mut tried = report
-        .results
-        .iter()
-        .filter(concerned)
-        .filter(|case| !matches!(case.verdict, Verdict::Skip(_) | Verdict::Infrastructure(_)))
-        .peekable();
-    tried.peek().is_some() && !tried.any(shows)
+/// Whether what an entry names shows in a case.
+fn shows(entry: &Entry, case: &Case) -> bool {
+    let findings = case.verdict.findings();
+    if names(entry, case) {
+        return !findings.is_empty();
+    }
+    let mut clauses = findings.iter().filter_map(|finding| finding.clause.as_ref());
+    clauses.any(|clause| clause.id == entry.id)
 }
 
-/// A list of everything that a report found. Reasons and dates of entries that `before` has are kept.
+/// The cases of a report in which what an entry names was tried.
+fn tried<'a>(entry: &'a Entry, report: &'a Report) -> impl Iterator<Item = &'a Case> {
+    report
+        .results
+        .iter()
+        .filter(|case| names(entry, case) || case.clauses.contains(&entry.id))
+        .filter(|case| !matches!(case.verdict, Verdict::Skip(_) | Verdict::Infrastructure(_)))
+}
+
+/// Whether what an entry names was tried and nowhere shows.
+fn is_gone(entry: &Entry, report: &Report) -> bool {
+    let mut tried = tried(entry, report).peekable();
+    tried.peek().is_some() && !tried.any(|case| shows(entry, case))
+}
+
+/// A list of everything that a report found. Reasons and dates of entries that `before` has are kept, and so are entries
+/// that the report did not try.
 pub fn update(report: &Report, before: &Baseline) -> String {
     let mut text = String::from(
         "# Failures that are known. An entry names a check or a clause; `until` is the last day on which it counts.\n\
@@ -190,24 +227,33 @@ pub fn update(report: &Report, before: &Baseline) -> String {
         if findings.is_empty() {
             continue;
         }
-        let known = before.expected.iter().find(|entry| names(entry, case));
-        let first = findings.first().map(|finding| finding.reason.as_str());
-        let reason = known.map_or_else(
-            || first.unwrap_or_default().to_owned(),
-            |entry| entry.reason.clone(),
-        );
-        let quoted = |text: &str| toml::Value::String(text.to_owned()).to_string();
-        let _ = write!(
-            text,
-            "\n[[expected]]\nid = {}\nreason = {}\n",
-            quoted(&case.id),
-            quoted(&reason)
-        );
-        if let Some(until) = known.and_then(|entry| entry.until.as_ref()) {
-            let _ = writeln!(text, "until = {}", quoted(until));
+        let known = before.expected.iter();
+        // an entry that names the check says more of it than one that names a clause
+        let known = (known.clone().find(|entry| names(entry, case)))
+            .or_else(|| known.clone().find(|entry| shows(entry, case)));
+        let found = Entry {
+            id: case.id.clone(),
+            reason: findings[0].reason.clone(),
+            until: None,
+        };
+        add(&mut text, &found.id, known.unwrap_or(&found));
+    }
+    for entry in &before.expected {
+        if tried(entry, report).next().is_none() {
+            add(&mut text, &entry.id, entry);
         }
     }
     text
+}
+
+/// Adds an entry under an id.
+fn add(text: &mut String, id: &str, entry: &Entry) {
+    let quoted = |text: &str| toml::Value::String(text.to_owned()).to_string();
+    let (id, reason) = (quoted(id), quoted(&entry.reason));
+    let _ = write!(text, "\n[[expected]]\nid = {id}\nreason = {reason}\n");
+    if let Some(until) = &entry.until {
+        let _ = writeln!(text, "until = {}", quoted(until));
+    }
 }
 
 fn is_date(text: &str) -> bool {
@@ -236,6 +282,7 @@ mod tests {
         };
         let finding = Finding {
             clause: Some(clause),
+            reason: "served".to_owned(),
             ..Finding::default()
         };
         let case = Case {
@@ -299,9 +346,17 @@ mod tests {
             list(&entry).apply(&mut report, today);
             assert_eq!(report.tally().failed, failed, "{today}");
         }
-        let mut report = report(|_| Verdict::Pass);
-        list(&entry).apply(&mut report, "2026-07-01");
-        assert!(report.stale.is_empty());
+        let mut fails = report(Verdict::Fail);
+        list(&entry).apply(&mut fails, "2026-07-01");
+        assert_eq!(
+            fails.stale,
+            [format!(
+                "{CHECK} fails, and was expected to until 2026-06-30 only: known"
+            )]
+        );
+        let mut passes = report(|_| Verdict::Pass);
+        list(&entry).apply(&mut passes, "2026-07-01");
+        assert!(passes.stale.is_empty());
     }
 
     #[test]
@@ -313,6 +368,11 @@ mod tests {
             read("id = \"no/such\"\nreason = \"x\"")
                 .unwrap_err()
                 .contains("\"no/such\" is no check")
+        );
+        let misspelt = read("id = \"2025-11-25/tools/unknown-tol\"\nreason = \"x\"").unwrap_err();
+        assert!(
+            misspelt.contains("did you mean \"2025-11-25/tools/unknown-tool\"?"),
+            "{misspelt}"
         );
         assert!(
             read(&format!("id = {CHECK:?}\nreason = \" \""))
@@ -343,6 +403,29 @@ mod tests {
         assert_eq!(first.expected[0].reason, "quotes \" and\nlines");
         first.apply(&mut found, "2026-01-01");
         assert_eq!(found.tally().expected, 1);
+    }
+
+    #[test]
+    fn what_was_not_tried_stays_in_the_list() {
+        let other = "[[expected]]\nid = \"tools/unknown-tool\"\nreason = \"later\"\nuntil = \"2026-12-31\"\n";
+        let before = Baseline::parse(other).unwrap();
+        let again = Baseline::parse(&update(&report(Verdict::Fail), &before)).unwrap();
+        assert_eq!(again.expected.len(), 2);
+        assert_eq!(again.expected[1], before.expected[0]);
+        // and what passes now is taken out
+        let passes = report(|_| Verdict::Pass);
+        let again = Baseline::parse(&update(&passes, &list(&format!("id = {CHECK:?}")))).unwrap();
+        assert_eq!(again.expected, []);
+    }
+
+    #[test]
+    fn a_reason_that_was_given_for_a_clause_is_kept() {
+        let before = list(&format!("id = {CLAUSE:?}"));
+        let again = Baseline::parse(&update(&report(Verdict::Fail), &before)).unwrap();
+        assert_eq!(
+            (again.expected[0].id.as_str(), again.expected[0].reason.as_str()),
+            (CHECK, "known")
+        );
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! [`requirement`] holds the clauses, [`checks`] the functions that judge them, [`run`](mod@run) runs them against a
 //! target. A check talks through its [`lab::Lab`]; what an answer must be is said by the pure functions of [`expect`].
 
+pub mod advice;
 pub mod arguments;
 pub mod baseline;
 pub mod check;
@@ -12,6 +13,7 @@ pub mod expect;
 pub mod lab;
 pub mod mdns;
 pub mod offer;
+pub mod only;
 pub mod report;
 pub mod requirement;
 pub mod run;

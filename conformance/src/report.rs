@@ -1,5 +1,6 @@
 //! Verdicts as the report that all commands share: pure.
 
+use crate::advice::advice;
 use crate::coverage::is_visible;
 use crate::requirement::{self, Requirement};
 use crate::verdict::{Finding, Judged, Report, Verdict};
@@ -17,6 +18,7 @@ pub fn report(report: &Report) -> report::Report {
             .filter(|requirement| is_visible(requirement))
             .map(clause)
             .collect(),
+        stages: Vec::new(),
         results: report.results.iter().map(case).collect(),
         stale: Vec::new(),
         time: report.time,
@@ -36,8 +38,8 @@ pub fn case(judged: &Judged) -> report::Case {
         clauses: judged.rows.iter().map(|&row| row.to_owned()).collect(),
         verdict: match judged.verdict {
             Verdict::Pass => report::Verdict::Pass,
-            Verdict::Fail => report::Verdict::Fail(findings(&judged.findings)),
-            Verdict::Warn => report::Verdict::Warn(findings(&judged.findings)),
+            Verdict::Fail => report::Verdict::Fail(advised(judged)),
+            Verdict::Warn => report::Verdict::Warn(advised(judged)),
             Verdict::Skip => report::Verdict::Skip(reason()),
             Verdict::Infrastructure => report::Verdict::Infrastructure(reason()),
         },
@@ -45,6 +47,15 @@ pub fn case(judged: &Judged) -> report::Case {
         exchanges: Vec::new(),
         time: judged.time,
     }
+}
+
+/// The findings of a check, the first with what to change.
+fn advised(judged: &Judged) -> Vec<report::Finding> {
+    let mut findings = findings(&judged.findings);
+    if let Some(first) = findings.first_mut() {
+        first.advice = advice(judged.name);
+    }
+    findings
 }
 
 /// A clause of a check is shown once, with the evidence of the first place; failures come before warnings.

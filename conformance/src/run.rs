@@ -4,6 +4,7 @@ use crate::check::{Check, Over};
 use crate::checks;
 use crate::lab::{Lab, Shared, Stop};
 use crate::offer::Offer;
+use crate::only::Only;
 use crate::verdict::{Judged, Report, Verdict};
 use futures_util::StreamExt as _;
 use futures_util::stream;
@@ -27,8 +28,8 @@ const CHECK_LIMIT: Duration = Duration::from_secs(120);
 pub struct Options {
     /// Revisions to grade; empty: those that the server speaks.
     pub revisions: Vec<Revision>,
-    /// Texts, one of which must be in a check's `REVISION/AREA/NAME`; empty: all.
-    pub only: Vec<String>,
+    /// The checks that are asked.
+    pub only: Only,
     /// Tools that may be called besides those that say they change nothing.
     pub allow_tools: Vec<String>,
     /// Interface on which mDNS is checked, by name or address; none: it is not.
@@ -45,7 +46,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             revisions: Vec::new(),
-            only: Vec::new(),
+            only: Only::default(),
             allow_tools: Vec::new(),
             interface: None,
             seed: 0,
@@ -127,9 +128,7 @@ pub async fn run(
     for revision in revisions {
         let chosen: Vec<Check> = checks::all()
             .filter(|check| check.revisions.contains(&revision))
-            .filter(|check| {
-                options.only.is_empty() || options.only.iter().any(|text| check.id(revision).contains(text))
-            })
+            .filter(|check| options.only.chooses(check, revision))
             // what is asked of the network has no revision: once is enough
             .filter(|check| Round::of(check) != Round::Network || report.results.is_empty())
             .copied()

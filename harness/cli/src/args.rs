@@ -196,8 +196,8 @@ pub(crate) struct Check {
     /// Grade in this revision, 2025-11-25 or 2026-07-28; may be repeated; without it in those that the server speaks
     #[arg(long, value_name = "DATE", value_parser = graded)]
     pub revision: Vec<Revision>,
-    /// Run only checks with this text in REVISION/AREA/NAME; may be repeated
-    #[arg(long, value_name = "TEXT")]
+    /// Run only this area or check, as tools, tools/unknown-tool or 2026-07-28/tools; may be repeated
+    #[arg(long, value_name = "AREA[/NAME]")]
     pub only: Vec<String>,
     /// Also call this tool, though it does not say that it only reads; may be repeated
     #[arg(long, value_name = "NAME")]

@@ -8,6 +8,7 @@ use crate::reports::Sinks;
 use crate::targets::{self, Options};
 use indicatif::ProgressBar;
 use mcp_hil_conformance::baseline::{self, Baseline};
+use mcp_hil_conformance::only::Only;
 use mcp_hil_conformance::run::{self, RunError};
 use mcp_hil_conformance::verdict::Verdict;
 use mcp_hil_conformance::{checks, report as shown, text};
@@ -29,6 +30,10 @@ pub async fn run(args: Check) -> Exit {
         Ok(known) => known,
         Err(reason) => return Exit::Usage.because(&reason),
     };
+    let only = match Only::parse(&args.only) {
+        Ok(only) => only,
+        Err(error) => return Exit::Usage.because(&format!("--only {error}")),
+    };
     let sinks = match Sinks::open(&args.reports) {
         Ok(sinks) => sinks,
         Err(reason) => return Exit::Usage.because(&reason),
@@ -48,7 +53,7 @@ pub async fn run(args: Check) -> Exit {
     };
     let options = run::Options {
         revisions: args.revision,
-        only: args.only,
+        only,
         allow_tools: args.allow_tool,
         interface: args.mdns,
         seed: args.seed.unwrap_or_else(seed),

@@ -1,6 +1,7 @@
 //! The good server, a fault before it, and the suite.
 
 use libtest_mimic::Failed;
+use mcp_hil_conformance::only::Only;
 use mcp_hil_conformance::run::{Options, run};
 use mcp_hil_conformance::text;
 use mcp_hil_conformance::verdict::{Report, Verdict};
@@ -93,21 +94,21 @@ pub fn serve(features: impl Iterator<Item = String>) -> ExitCode {
     }
 }
 
-fn options(revision: Revision, only: Vec<String>) -> Options {
-    Options {
+fn options(revision: Revision, only: &[String]) -> Result<Options, Failed> {
+    Ok(Options {
         revisions: vec![revision],
-        only,
+        only: Only::parse(only)?,
         allow_tools: ["slow_count", "long_count", "ask_name"]
             .map(str::to_owned)
             .to_vec(),
         deadline_factor: FACTOR,
         ..Options::default()
-    }
+    })
 }
 
-/// Grades a broken server in one revision with the checks whose names hold one of these texts, or all.
+/// Grades a broken server in one revision with these checks or areas, or all.
 pub fn grade(broken: Broken, revision: Revision, only: Vec<String>) -> Result<Graded, Failed> {
-    let options = options(revision, only);
+    let options = options(revision, &only)?;
     runtime()?.block_on(async {
         if broken.transport == Transport::Stdio {
             let this = std::env::current_exe()?;
@@ -160,7 +161,7 @@ pub fn grade_mdns(fault: Option<&'static Fault>, only: Vec<String>) -> Result<Gr
         let options = Options {
             interface: Some("lo".to_owned()),
             deadline_factor: 1.0,
-            ..options(Revision::R2025_11_25, only)
+            ..options(Revision::R2025_11_25, &only)?
         };
         let report = tokio::select! {
             report = run("announced", &target, &options, |_| {}) => report.map_err(Failed::from)?,
@@ -175,7 +176,7 @@ pub fn grade_good(revision: Revision, features: Features) -> Result<Graded, Fail
     runtime()?.block_on(async {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let target = Target::Http(Endpoint::parse(&format!("http://{}/mcp", listener.local_addr()?))?);
-        let options = options(revision, Vec::new());
+        let options = options(revision, &[])?;
         let report = tokio::select! {
             report = run("good", &target, &options, |_| {}) => report.map_err(Failed::from)?,
             served = serve_http(listener, server(features), std::future::pending()) => return Err(Failed::from(format!("the server ended: {served:?}"))),

@@ -9,7 +9,7 @@ use crate::exit::Exit;
 use crate::playing::Chosen;
 use mcp_hil_harness::access::Access;
 use mcp_hil_harness::report::{self, Verdict, files};
-use mcp_hil_harness::run::{Dut, Event, Firmware, Machine, Options, line, run as run_on};
+use mcp_hil_harness::run::{Dut, Event, Firmware, Machine, Options, Stage, line, run as run_on};
 use virtual_::VirtualBench;
 
 /// Must be called before the first thread is started.
@@ -53,8 +53,13 @@ async fn play(args: Run) -> Result<Exit, Exit> {
             wait: args.wait,
             logs: args.logs.clone(),
         };
-        let mut boards = ports::acquire(&wanted, &flashing, |line| chosen.print(line)).await?;
-        return on_boards(&args, &mut boards, chosen, &options).await;
+        let mut leased = Vec::new();
+        let told = |board: &str, stage: &Stage| {
+            chosen.print(&line(board, stage));
+            leased.push((board.to_owned(), stage.clone()));
+        };
+        let mut boards = ports::acquire(&wanted, &flashing, told).await?;
+        return on_boards(&args, &mut boards, leased, chosen, &options).await;
     }
     let infrastructure = |reason: String| Exit::Infrastructure.because(&reason);
     let bench =
@@ -65,11 +70,11 @@ async fn play(args: Run) -> Result<Exit, Exit> {
         let (plugged, mut boards) = bench
             .plugged(&flashing, args.fault.as_ref(), args.chip.as_ref())
             .map_err(infrastructure)?;
-        let exit = on_boards(&args, &mut boards, chosen, &options).await;
+        let exit = on_boards(&args, &mut boards, Vec::new(), chosen, &options).await;
         drop((boards, plugged));
         exit
     } else {
-        on_boards(&args, &mut bench.boards(&firmware), chosen, &options).await
+        on_boards(&args, &mut bench.boards(&firmware), Vec::new(), chosen, &options).await
     };
     match bench.capture_error() {
         Some(error) => Err(infrastructure(error)),
@@ -80,6 +85,7 @@ async fn play(args: Run) -> Result<Exit, Exit> {
 async fn on_boards<D: Dut>(
     args: &Run,
     boards: &mut [D],
+    leased: Vec<(String, Stage)>,
     chosen: Chosen,
     options: &Options,
 ) -> Result<Exit, Exit> {
@@ -90,7 +96,8 @@ async fn on_boards<D: Dut>(
         Event::Played(played) => chosen.tell(played),
     };
     let target = args.firmware.display().to_string();
-    let report = run_on(&target, boards, &chosen.transcripts, options, told).await;
+    let mut report = run_on(&target, boards, &chosen.transcripts, options, told).await;
+    report.stages.splice(..0, leased);
     chosen.print(&report::skipped(&report));
     if let Some(folder) = &args.logs {
         files::write(folder, &report).map_err(|error| {

@@ -4,7 +4,7 @@ use crate::bench::args::{Choice, Flashing as How};
 use crate::bench::{self, Refusal};
 use crate::exit::Exit;
 use mcp_hil_harness::bench::flash::job::Secret;
-use mcp_hil_harness::run::{Dut as _, Firmware, Flashing, Port, Stage, line};
+use mcp_hil_harness::run::{Dut as _, Firmware, Flashing, Port, Stage};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -51,14 +51,14 @@ fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
-/// The boards that are meant, each with its lease. A line for each is told.
+/// The boards that are meant, each with its lease. The stage of each is told, with the board's name.
 ///
 /// # Errors
 /// Why one can't be had.
 pub(crate) async fn acquire(
     wanted: &Wanted,
     flashing: &Arc<Flashing>,
-    told: impl Fn(&str),
+    mut told: impl FnMut(&str, &Stage),
 ) -> Result<Vec<Port>, Refusal> {
     let mut asked: Vec<(Option<&str>, Option<&String>)> = Vec::new();
     asked.extend(wanted.named.iter().map(|name| (Some(name.as_str()), None)));
@@ -85,8 +85,9 @@ pub(crate) async fn acquire(
             name: "lease",
             time: begun.elapsed(),
             note: String::new(),
+            failed: false,
         };
-        told(&line(port.name(), &stage));
+        told(port.name(), &stage);
         boards.push(port);
     }
     Ok(boards)

@@ -86,7 +86,7 @@ fn on_ports(firmware: Firmware, named: Vec<String>, logs: PathBuf) -> Prepared {
             logs: Some(logs),
             ..Wanted::default()
         };
-        let boards = ports::acquire(&wanted, &flashing, told).await?;
+        let boards = ports::acquire(&wanted, &flashing, |board, stage| told(&line(board, stage))).await?;
         open(boards, &firmware).await
     })
 }

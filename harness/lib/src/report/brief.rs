@@ -106,6 +106,7 @@ fn line(text: &str, used: usize) -> String {
     if let Some(space) = cut.rfind(' ').filter(|space| *space > room / 2) {
         cut.truncate(space);
     }
+    cut.truncate(cut.trim_end_matches([' ', ',', ':', ';']).len());
     cut.push('…');
     cut
 }

@@ -1,6 +1,6 @@
 //! For programs: everything, as JSON (`fixtures/report.schema.json`). Bytes that are not UTF-8 text are given in Base64.
 
-use super::{Case, Clause, Finding, Report, Verdict};
+use super::{Case, Clause, Finding, Report, Stage, Verdict};
 use crate::client::Exchange;
 use crate::fault::Fault;
 use base64::Engine as _;
@@ -25,9 +25,20 @@ pub fn write(report: &Report) -> String {
         "skipped": tally.skipped,
         "infrastructure": tally.infrastructure,
         "stale": report.stale,
+        "stages": report.stages.iter().map(stage).collect::<Vec<_>>(),
         "results": results,
     });
     format!("{report:#}\n")
+}
+
+fn stage((board, stage): &(String, Stage)) -> Value {
+    json!({
+        "board": board,
+        "name": stage.name,
+        "time_ms": millis(stage.time),
+        "note": stage.note,
+        "failed": stage.failed,
+    })
 }
 
 fn case(case: &Case) -> Value {
@@ -72,6 +83,7 @@ fn finding(finding: &Finding) -> Value {
         "clause": finding.clause.as_ref().map(clause),
         "warns": finding.warns,
         "reason": finding.reason,
+        "advice": finding.advice,
         "more": finding.more,
         "mismatches": mismatches.collect::<Vec<_>>(),
         "exchanges": finding.exchanges.iter().map(exchange).collect::<Vec<_>>(),

@@ -12,6 +12,7 @@ mod html;
 mod json;
 mod junit;
 mod markdown;
+mod stage;
 pub mod style;
 mod text;
 
@@ -22,6 +23,7 @@ pub use html::write as html;
 pub use json::write as json;
 pub use junit::write as junit;
 pub use markdown::write as markdown;
+pub use stage::Stage;
 pub use text::{Detail, escape, escape_line, exchange as exchange_text, line, skipped, summary};
 
 use crate::client::Exchange;
@@ -41,6 +43,8 @@ pub struct Report {
     pub seed: Option<u64>,
     /// The clauses that the run could have judged, for the matrix; empty where it compares with transcripts.
     pub clauses: Vec<Clause>,
+    /// The stages that boards went through, each with the board's name, as they ended; of `run` only.
+    pub stages: Vec<(String, Stage)>,
     /// One for each case and board, in the order of the boards and then as run.
     pub results: Vec<Case>,
     /// Entries of the baseline that no longer hold.
@@ -54,7 +58,7 @@ pub struct Report {
 pub struct Case {
     /// Name of the board, where the target has boards with names.
     pub board: Option<String>,
-    /// Where on a board's way from image to verdict it stands, where it has one.
+    /// The stage of a board's way from image to verdict in which it ended too soon.
     pub stage: Option<String>,
     /// `REVISION/AREA/NAME` of a check, `REVISION/NAME` of a transcript.
     pub id: String,
@@ -99,6 +103,8 @@ pub struct Finding {
     pub step: Option<String>,
     /// The clause that it breaks.
     pub clause: Option<Clause>,
+    /// What to do about it, where more is known than the clause says.
+    pub advice: Option<String>,
     /// Whether it only warns.
     pub warns: bool,
     /// What is wrong, in a line.
@@ -161,6 +167,7 @@ impl Finding {
             .console
             .iter_mut()
             .chain(&mut self.more)
+            .chain(&mut self.advice)
             .chain([&mut self.reason]);
         for text in texts.chain(compared).chain(lines) {
             *text = rewrite(text);

@@ -118,6 +118,9 @@ fn add(text: &mut String, finding: &Finding, style: Style, detail: Detail) {
             escape_line(&clause.source)
         );
     }
+    if let Some(advice) = &finding.advice {
+        let _ = writeln!(text, "try: {}", escape_line(advice));
+    }
     for mismatch in &finding.mismatches {
         let place = if mismatch.pointer.is_empty() {
             "answer"

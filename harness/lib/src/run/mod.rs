@@ -29,7 +29,7 @@ use crate::report::{Case, Finding, Report, Verdict, escape_line};
 use crate::transcript::Transcript;
 use alive::Alive;
 use futures_util::future::join_all;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -105,15 +105,24 @@ pub async fn run<D: Dut>(
     told: impl Fn(Event<'_>),
 ) -> Report {
     let started = Instant::now();
+    let stages = RefCell::new(Vec::new());
+    let told = |event: Event<'_>| {
+        if let Event::Stage(board, stage) = event {
+            stages.borrow_mut().push((board.to_owned(), stage.clone()));
+        }
+        told(event);
+    };
     let way = &Way { options, told: &told };
     let results = listening(&options.search, |seen| {
         let boards = duts.iter_mut().map(|dut| way.go(dut, seen.clone(), transcripts));
         join_all(boards)
     });
+    let results = results.await.into_iter().flatten().collect();
     Report {
         command: "run",
         target: target.to_owned(),
-        results: results.await.into_iter().flatten().collect(),
+        stages: stages.take(),
+        results,
         time: started.elapsed(),
         ..Report::default()
     }
@@ -188,14 +197,26 @@ impl<F: Fn(Event<'_>)> Way<'_, F> {
         let board = dut.name().to_owned();
         let mut console = None;
         let mut results = Vec::new();
-        let end = match self.up(dut, seen, &mut console).await {
+        let failed = Cell::new(None);
+        let watched = Way {
+            options: self.options,
+            told: &|event: Event<'_>| {
+                if let Event::Stage(_, stage) = event
+                    && stage.failed
+                {
+                    failed.set(Some(stage.name));
+                }
+                (self.told)(event);
+            },
+        };
+        let end = match watched.up(dut, seen, &mut console).await {
             Ok(up) => {
                 if let Some(reason) = up.unproved {
                     let case = unproved_as_result(&board, reason, began.elapsed());
                     (self.told)(Event::Played(&case));
                     results.push(case);
                 }
-                self.replay(up, transcripts, &mut results).await
+                watched.replay(up, transcripts, &mut results).await
             }
             Err(failure) => Err(failure),
         };
@@ -205,7 +226,7 @@ impl<F: Fn(Event<'_>)> Way<'_, F> {
                 failure.output = tail(&lines);
             }
             self.explain(&mut failure);
-            let played = failure_as_result(&board, failure, began.elapsed());
+            let played = failure_as_result(&board, failed.get(), failure, began.elapsed());
             (self.told)(Event::Played(&played));
             results.push(played);
         }
@@ -282,11 +303,12 @@ fn tail(lines: &[String]) -> Vec<String> {
 }
 
 /// What kept a board from its transcripts, as a result that every report can show.
-fn failure_as_result(board: &str, failure: Failure, time: Duration) -> Case {
+fn failure_as_result(board: &str, stage: Option<&str>, failure: Failure, time: Duration) -> Case {
     let verdict = match failure.kind.blame() {
         Blame::Firmware => {
-            let reason = format!("{}: {}; try: {}", failure.kind, failure.cause, failure.mend());
+            let reason = format!("{}: {}", failure.kind, failure.cause);
             Verdict::Fail(vec![Finding {
+                advice: Some(failure.mend().to_owned()),
                 console: failure.output,
                 ..Finding::plain("run", reason, None)
             }])
@@ -297,6 +319,7 @@ fn failure_as_result(board: &str, failure: Failure, time: Duration) -> Case {
         title: "the firmware gets onto the board, starts, is found and stays up".to_owned(),
         about: "Before its transcripts a firmware must boot and be announced, and it must not start again among them."
             .to_owned(),
+        stage: stage.map(str::to_owned),
         ..result(board, "run", verdict, time)
     }
 }
@@ -334,10 +357,12 @@ fn result(board: &str, id: &str, verdict: Verdict, time: Duration) -> Case {
 
 /// A stage as a line for people.
 pub fn line(board: &str, stage: &Stage) -> String {
-    let Stage { name, time, note } = stage;
-    format!(
-        "stage {board} {name}  ({})  {}\n",
+    let Stage { name, time, note, .. } = stage;
+    let word = if stage.failed { "FAILED: " } else { "" };
+    let text = format!(
+        "stage {board} {name}  ({})  {word}{}",
         seconds(time),
         escape_line(note)
-    )
+    );
+    format!("{}\n", text.trim_end())
 }

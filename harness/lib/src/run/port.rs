@@ -101,9 +101,15 @@ impl Port {
         };
         let key = choose::memory_key(&self.board);
         let asked = flashing.baud.or(self.board.flash_baud);
-        match flash::run(&flashing.program, &job, flashing.deadline, told).await {
+        let ended = flash::run(&flashing.program, &job, flashing.deadline, told).await;
+        let time = start.elapsed().saturating_sub(identified.unwrap_or_default());
+        let failed = |failure: Failure| {
+            let stage = if identified.is_some() { "flash" } else { "identify" };
+            stages.failed(stage, time, &failure);
+            failure
+        };
+        match ended {
             Ok(done) => {
-                let time = start.elapsed().saturating_sub(identified.unwrap_or_default());
                 stages.done("flash", time, written(&done));
                 self.memories.change(&key, |memory| {
                     if asked.is_none() && done.baud > 0 {
@@ -116,9 +122,9 @@ impl Port {
             Err(FlashError::Failed(failure)) => {
                 // the next time all rates are tried again
                 self.memories.change(&key, |memory| memory.flash_baud = None);
-                Err(*failure)
+                Err(failed(*failure))
             }
-            Err(FlashError::Refused(reason)) => Err(self.failed(Kind::WriteFailed, reason)),
+            Err(FlashError::Refused(reason)) => Err(failed(self.failed(Kind::WriteFailed, reason))),
         }
     }
 

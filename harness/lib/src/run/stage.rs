@@ -1,18 +1,8 @@
 //! The stages of a run, each with the time it took.
 
 use crate::bench::failure::Failure;
+pub use crate::report::Stage;
 use std::time::{Duration, Instant};
-
-/// A stage that is done.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stage {
-    /// As `boot`.
-    pub name: &'static str,
-    /// Time it took.
-    pub time: Duration,
-    /// What came of it; may be empty.
-    pub note: String,
-}
 
 /// The stages of one board, told one by one.
 pub struct Stages<'a> {
@@ -27,10 +17,26 @@ impl<'a> Stages<'a> {
 
     /// Tells a stage that is done.
     pub fn done(&self, name: &'static str, time: Duration, note: String) {
-        (self.tell)(&Stage { name, time, note });
+        let failed = false;
+        (self.tell)(&Stage {
+            name,
+            time,
+            note,
+            failed,
+        });
     }
 
-    /// Goes through a stage, which gives its result and what to say of it. One that fails is told by its error alone.
+    /// Tells the stage in which a board's way ended; the failure itself is told by whoever gets it.
+    pub fn failed(&self, name: &'static str, time: Duration, failure: &Failure) {
+        (self.tell)(&Stage {
+            name,
+            time,
+            note: failure.kind.to_string(),
+            failed: true,
+        });
+    }
+
+    /// Goes through a stage, which gives its result and what to say of it.
     ///
     /// # Errors
     /// The stage's own.
@@ -40,8 +46,15 @@ impl<'a> Stages<'a> {
         stage: impl Future<Output = Result<(T, String), Failure>>,
     ) -> Result<T, Failure> {
         let started = Instant::now();
-        let (result, note) = stage.await?;
-        self.done(name, started.elapsed(), note);
-        Ok(result)
+        match stage.await {
+            Ok((result, note)) => {
+                self.done(name, started.elapsed(), note);
+                Ok(result)
+            }
+            Err(failure) => {
+                self.failed(name, started.elapsed(), &failure);
+                Err(failure)
+            }
+        }
     }
 }
