@@ -26,7 +26,7 @@ pub fn brief(report: &Report, style: Style, next: &[String]) -> String {
     let mut text = format!(
         "{verdict}  {}{} in {}\n",
         escape_line(&report.target),
-        escape_line(&server.unwrap_or_default()),
+        line(&server.unwrap_or_default(), 40),
         revisions.join(" and ")
     );
     let mut counts = vec![format!("{} passed", tally.passed)];

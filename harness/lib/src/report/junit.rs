@@ -3,11 +3,12 @@
 
 use super::style::Style;
 use super::{Case, Detail, Report, Verdict, text};
+use crate::fault::seconds;
 use quick_junit::{
     NonSuccessKind, Property, Report as Junit, SerializeError, TestCase, TestCaseStatus, TestSuite,
 };
 
-/// A report as JUnit XML: one suite, or one for each board with a name; a case for each check or transcript, with the
+/// A report as JUnit XML: one suite, or one for each board with a name and its stages as properties; a case for each check or transcript, with the
 /// revision and area as its class and its clauses as properties.
 ///
 /// # Errors
@@ -32,8 +33,16 @@ fn suite(report: &Report, results: &[Case]) -> TestSuite {
         Some(_) => results.iter().map(|case| case.time).sum(),
         None => report.time,
     });
+    for (of, stage) in &report.stages {
+        if Some(of.as_str()) == board {
+            let failed = if stage.failed { "FAILED: " } else { "" };
+            let text = format!("{} {failed}{}", seconds(&stage.time), stage.note);
+            suite.add_property(Property::new(format!("stage {}", stage.name), text.trim_end()));
+        }
+    }
     for case in results {
-        let (class, name) = case.id.rsplit_once('/').unwrap_or(("", &case.id));
+        // what has no revision is about the way to the board
+        let (class, name) = case.id.rsplit_once('/').unwrap_or((report.command, &case.id));
         let mut test = TestCase::new(name, status(case));
         test.set_classname(class.replace('/', ".")).set_time(case.time);
         for clause in &case.clauses {

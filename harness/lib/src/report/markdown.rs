@@ -1,6 +1,7 @@
-//! For a job's summary page, as `$GITHUB_STEP_SUMMARY` takes it: the tally, the matrix, and each finding in short.
+//! For a job's summary page, as `$GITHUB_STEP_SUMMARY` takes it: the tally, a line a board, each finding in short, the
+//! matrix.
 
-use super::{Case, Matrix, Report, State, escape_line};
+use super::{Case, Matrix, Report, State, Verdict, escape_line};
 use crate::fault::seconds;
 use std::fmt::Write as _;
 
@@ -34,8 +35,22 @@ pub fn write(report: &Report) -> String {
         tally.infrastructure,
         seconds(&report.time)
     );
+    boards(&mut text, report);
     for entry in &report.stale {
         let _ = writeln!(text, "- ❌ baseline: {}", code(entry));
+    }
+    if !report.stale.is_empty() {
+        text.push('\n');
+    }
+    let untried = |case: &&Case| matches!(case.verdict, Verdict::Infrastructure(_));
+    if let Some(case) = report.results.iter().find(untried) {
+        let reason = case.verdict.reason().unwrap_or_default();
+        let _ = writeln!(
+            text,
+            "<details open><summary>not tried: {}</summary>\n\n{}\n\n</details>\n",
+            html(reason.lines().next().unwrap_or_default()),
+            fence("", reason)
+        );
     }
     let found = report.found();
     for case in found.iter().take(SHOWN) {
@@ -50,17 +65,67 @@ pub fn write(report: &Report) -> String {
     text
 }
 
+/// A line for each board with a name: its verdicts, and its way with the time of each stage.
+fn boards(text: &mut String, report: &Report) {
+    let names: Vec<&str> = report.boards().into_iter().flatten().collect();
+    if names.is_empty() {
+        return;
+    }
+    text.push_str("| board | verdict | passed | failed | skipped | way |\n|---|---|---|---|---|---|\n");
+    for board in names {
+        let of_board = |case: &&Case| case.board.as_deref() == Some(board);
+        let here = Report {
+            results: report.results.iter().filter(of_board).cloned().collect(),
+            ..Report::default()
+        };
+        let tally = here.tally();
+        let verdict = match tally {
+            _ if tally.failed > 0 => "❌ fail",
+            _ if tally.infrastructure > 0 => "⚠️ not tried",
+            _ if tally.passed + tally.warned + tally.expected == 0 => "⚠️ nothing ran",
+            _ => "✅ pass",
+        };
+        let stages = report.stages.iter().filter(|(of, _)| of == board);
+        let way = stages.map(|(_, stage)| {
+            let time = seconds(&stage.time);
+            if stage.failed {
+                format!("**{} {time}: {}**", stage.name, html(&stage.note))
+            } else {
+                format!("{} {time}", stage.name)
+            }
+        });
+        let _ = writeln!(
+            text,
+            "| {} | {verdict} | {} | {} | {} | {} |",
+            code(board),
+            tally.passed + tally.warned + tally.expected,
+            tally.failed,
+            tally.skipped,
+            Vec::from_iter(way).join(" → ")
+        );
+    }
+    text.push('\n');
+}
+
 fn case(text: &mut String, case: &Case) {
     let board = case.board.as_deref().map(|board| format!(" on {}", code(board)));
+    let gist = case.verdict.findings().first().map(|finding| {
+        let step = finding
+            .step
+            .as_deref()
+            .map(|step| format!("step {}: ", html(step)));
+        format!("{}{}", step.unwrap_or_default(), html(&clip(&finding.reason)))
+    });
     let _ = writeln!(
         text,
-        "<details><summary>{} <code>{}</code>{}</summary>\n",
+        "<details><summary>{} <code>{}</code>{}: {}</summary>\n",
         case.word(),
         html(&case.id),
-        board.unwrap_or_default()
+        board.unwrap_or_default(),
+        gist.unwrap_or_default()
     );
     for finding in case.verdict.findings() {
-        let _ = writeln!(text, "{} ", code(&finding.reason));
+        let _ = writeln!(text, "{}", code(&finding.reason));
         if let Some(clause) = &finding.clause {
             let _ = writeln!(
                 text,
@@ -70,12 +135,18 @@ fn case(text: &mut String, case: &Case) {
                 html(&clause.source)
             );
         }
+        if let Some(advice) = &finding.advice {
+            let _ = writeln!(text, "\nWhat to do: {}", html(advice));
+        }
+        if !finding.console.is_empty() {
+            let _ = writeln!(text, "\nConsole:\n\n{}", fence("", &finding.console.join("\n")));
+        }
         if let Some(exchange) = finding
             .exchanges
             .last()
             .filter(|exchange| !exchange.repeat.is_empty())
         {
-            let _ = writeln!(text, "\n{}\n", fence(&exchange.repeat));
+            let _ = writeln!(text, "\n{}\n", fence("sh", &exchange.repeat));
         }
     }
     text.push_str("\n</details>\n\n");
@@ -106,6 +177,15 @@ fn matrix(text: &mut String, matrix: &Matrix) {
     }
 }
 
+/// As much as a line takes.
+fn clip(text: &str) -> String {
+    let mut clipped: String = text.chars().take(160).collect();
+    if clipped.len() < text.len() {
+        clipped.push('…');
+    }
+    clipped
+}
+
 /// Text from outside as HTML, which Markdown lets through, on one line; what Markdown itself would read is spelt out.
 fn html(text: &str) -> String {
     let mut escaped = String::new();
@@ -127,9 +207,9 @@ fn code(text: &str) -> String {
 }
 
 /// Text from outside as a block of code, in a fence longer than any in it.
-fn fence(text: &str) -> String {
+fn fence(language: &str, text: &str) -> String {
     let text = super::escape(text);
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or_default();
     let fence = "`".repeat(longest.max(2) + 1);
-    format!("{fence}sh\n{text}\n{fence}")
+    format!("{fence}{language}\n{text}\n{fence}")
 }

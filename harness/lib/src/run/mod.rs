@@ -310,7 +310,8 @@ fn failure_as_result(board: &str, stage: Option<&str>, failure: Failure, time: D
             Verdict::Fail(vec![Finding {
                 advice: Some(failure.mend().to_owned()),
                 console: failure.output,
-                ..Finding::plain("run", reason, None)
+                reason,
+                ..Finding::default()
             }])
         }
         Blame::Bench => Verdict::Infrastructure(failure.evidence()),

@@ -84,11 +84,13 @@ impl<F: Fn(Event<'_>)> Way<'_, F> {
             Ok(((subject, endpoint, known.unproved), note))
         };
         let find = or_down(&board, &started, since, find);
-        let found = stages.run("find", find).await;
-        let (mut subject, endpoint, unproved) = match found {
-            Err(failure) => return Err(or_hung(failure, reached.or(told).as_ref(), factor).await),
-            Ok(found) => found,
+        let find = async {
+            match find.await {
+                Err(failure) => Err(or_hung(failure, reached.or(told).as_ref(), factor).await),
+                found => found,
+            }
         };
+        let (mut subject, endpoint, unproved) = stages.run("find", find).await?;
         subject.console = Some(Arc::clone(&started.console));
         subject.board = Some(board);
         Ok(Up {
