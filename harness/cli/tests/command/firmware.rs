@@ -100,6 +100,64 @@ mod on_boards {
     }
 
     #[test]
+    fn every_report_of_a_run_has_the_boards_with_their_stages() {
+        let off = elf(0x8000_0000, &[0x0010_02b7, 0x0000_5337, 0x5553_0313, 0x0062_a023]);
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name).display().to_string();
+        let mut arguments = ["run", &off.1, "--boards", "2", "--filter", "/uptime"]
+            .map(str::to_owned)
+            .to_vec();
+        for format in ["json", "junit", "markdown", "html"] {
+            arguments.extend([format!("--{format}"), path(format)]);
+        }
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        run(&arguments).ended(1, "stage board-1 boot  (");
+        let read = |name: &str| std::fs::read_to_string(path(name)).unwrap();
+        let report: serde_json::Value = serde_json::from_str(&read("json")).unwrap();
+        assert!(
+            crate::reports::schema_of_reports().is_valid(&report),
+            "{report:#}"
+        );
+        for board in ["board-0", "board-1"] {
+            let stages = report["stages"].as_array().unwrap().iter();
+            let stages: Vec<_> = stages
+                .filter(|stage| stage["board"] == board)
+                .map(|stage| {
+                    (
+                        stage["name"].as_str().unwrap(),
+                        stage["failed"].as_bool().unwrap(),
+                    )
+                })
+                .collect();
+            assert_eq!(stages, [("start", false), ("boot", true)]);
+        }
+        let result = &report["results"][1];
+        assert_eq!((&result["id"], &result["stage"]), (&"run".into(), &"boot".into()));
+        assert!(result["findings"][0]["advice"].is_string(), "{result:#}");
+        let document = read("junit");
+        let document = roxmltree::Document::parse(&document).unwrap();
+        let stages = document
+            .descendants()
+            .filter(|node| node.attribute("name") == Some("stage boot"));
+        let values: Vec<_> = stages.map(|node| node.attribute("value").unwrap()).collect();
+        assert!(
+            values.len() == 2 && values.iter().all(|value| value.ends_with("FAILED: hung")),
+            "{values:?}"
+        );
+        for board in ["board-0", "board-1"] {
+            let markdown = read("markdown");
+            let line = markdown
+                .lines()
+                .find(|line| line.starts_with(&format!("| <code>{board}</code> | ❌ fail |")));
+            assert!(
+                line.is_some_and(|line| line.contains("**boot ") && line.contains(": hung**")),
+                "{markdown}"
+            );
+            assert!(read("html").contains(&format!("<button data-search=\"{board}\">")));
+        }
+    }
+
+    #[test]
     fn one_for_a_firmware_that_comes_to_nothing() {
         // j .
         let nothing = elf(0x8000_0000, &[0x0000_006f]);

@@ -96,7 +96,7 @@ fn colour_comes_only_when_asked() {
     assert!(!ran.stdout.contains('\u{1b}'));
 }
 
-fn schema_of_reports() -> jsonschema::Validator {
+pub fn schema_of_reports() -> jsonschema::Validator {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/report.schema.json");
     let schema: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
     jsonschema::draft202012::new(&schema).unwrap()
