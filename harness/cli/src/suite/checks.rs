@@ -5,6 +5,7 @@ use crate::known::Known;
 use crate::targets::Prepared;
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use mcp_hil_conformance::check::Check;
+use mcp_hil_conformance::only::Only;
 use mcp_hil_conformance::run::{self, Options};
 use mcp_hil_conformance::{checks, report as shown};
 use mcp_hil_harness::report::style::Style;
@@ -125,6 +126,10 @@ impl Checks {
         let (trials, only) = trials(&self, &graded, &arguments);
         let mut trouble = None;
         if !arguments.list && trials.iter().any(|trial| !arguments.is_filtered_out(trial)) {
+            let only = match Only::parse(&only) {
+                Ok(only) => only,
+                Err(error) => return complain(&error.to_string()),
+            };
             let options = Options { only, ..self.options };
             let outcome = grade(&self.label, self.prepare, &options).map(|mut report| {
                 known.apply(&mut report);

@@ -86,7 +86,7 @@ impl<F: Fn(Event<'_>)> Way<'_, F> {
         let find = or_down(&board, &started, since, find);
         let find = async {
             match find.await {
-                Err(failure) => Err(or_hung(failure, reached.or(told).as_ref(), factor).await),
+                Err(failure) => Err(or_hung(failure, reached.as_ref().or(told.as_ref()), factor).await),
                 found => found,
             }
         };
