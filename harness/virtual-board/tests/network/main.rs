@@ -14,7 +14,7 @@ use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::{Child, Command, ExitCode, Stdio};
+use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
@@ -51,9 +51,9 @@ fn main() -> ExitCode {
         ("a_capture_has_the_frames", capture_has_the_frames),
         ("a_board_starts_listens_and_ends", board_starts_and_ends),
         ("a_program_runs_inside", program_runs_inside),
-        ("nothing_is_left_after_sigkill", || nothing_is_left(Some("KILL"))),
-        ("nothing_is_left_after_sigterm", || nothing_is_left(Some("TERM"))),
-        ("nothing_is_left_after_sigint", || nothing_is_left(Some("INT"))),
+        ("nothing_is_left_after_sigkill", || nothing_is_left(Some(9))),
+        ("nothing_is_left_after_sigterm", || nothing_is_left(Some(15))),
+        ("nothing_is_left_after_sigint", || nothing_is_left(Some(2))),
         ("nothing_is_left_after_the_end", || nothing_is_left(None)),
     ];
     let trials = trials.map(|(name, test)| Trial::ignorable_test(name, move || test().map_err(Failed::from)));
@@ -93,16 +93,24 @@ fn start(name: &str, wrapper: &[&str]) -> Started {
 }
 
 impl Started {
-    /// Waits for its end; the exit code, what it said, and what it complained about.
-    fn finish(mut self) -> (Option<i32>, String, String) {
+    /// Waits for its end, and brings it about at the deadline.
+    fn ended(&mut self) -> ExitStatus {
         let deadline = Instant::now() + DEADLINE;
-        while self.child.try_wait().unwrap().is_none() {
+        loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status;
+            }
             if Instant::now() > deadline {
                 self.child.kill().unwrap();
-                break;
+                return self.child.wait().unwrap();
             }
             std::thread::sleep(Duration::from_millis(5));
         }
+    }
+
+    /// Waits for its end; the exit code, what it said, and what it complained about.
+    fn finish(mut self) -> (Option<i32>, String, String) {
+        self.ended();
         let (mut said, mut complained) = (String::new(), String::new());
         self.child
             .stdout
@@ -256,8 +264,12 @@ fn program_runs_inside() -> Outcome {
 }
 
 /// Two boards and a program inside with a child in the background. However the process ends, they all end.
-fn nothing_is_left(signal: Option<&str>) -> Outcome {
-    let mut started = start(if signal.is_some() { "stay" } else { "leave" }, &[]);
+fn nothing_is_left(signal: Option<i32>) -> Outcome {
+    // whoever runs the tests may have signals ignored, as nohup does; the process has not
+    let mut started = start(
+        if signal.is_some() { "stay" } else { "leave" },
+        &["env", "--default-signal=HUP,INT,TERM"],
+    );
     let mut lines = BufReader::new(started.child.stdout.take().unwrap()).lines();
     let mut value = |key: &str| -> Result<String, String> {
         let line = lines.next().ok_or("the scenario ended early")?.unwrap();
@@ -283,13 +295,13 @@ fn nothing_is_left(signal: Option<&str>) -> Outcome {
     }
     if let Some(signal) = signal {
         let killed = Command::new("kill")
-            .args(["-s", signal, &started.child.id().to_string()])
+            .args(["-s", &signal.to_string(), &started.child.id().to_string()])
             .status()
             .unwrap();
         assert!(killed.success());
-        assert!(started.child.wait().unwrap().signal().is_some());
+        assert_eq!(started.ended().signal(), Some(signal));
     } else {
-        assert_eq!(started.child.wait().unwrap().code(), Some(0));
+        assert_eq!(started.ended().code(), Some(0));
     }
     let deadline = Instant::now() + Duration::from_secs(5);
     loop {
