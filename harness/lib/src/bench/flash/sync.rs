@@ -144,7 +144,14 @@ fn diagnose(board: &str, heard: &[u8], asked: usize) -> Failure {
         let cause = format!("{} bytes came in place of an answer", since.len());
         (Kind::LineNoise, cause)
     };
-    Failure::new(kind, board, cause).with_output(lines(heard))
+    let mut failure = Failure::new(kind, board, cause).with_output(lines(heard));
+    if kind == Kind::PowerFailed {
+        failure.advice = Some(
+            "read above what the program said: its command line, or a file of the board, does not suit it"
+                .to_owned(),
+        );
+    }
+    failure
 }
 
 fn boot_mode(text: &str) -> Option<&str> {
