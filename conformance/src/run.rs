@@ -59,11 +59,11 @@ impl Default for Options {
 /// Why nothing could be graded.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// There is nobody to talk to.
+    /// There is nobody to talk to, or nobody who speaks MCP.
     #[error("{0}")]
     Unreachable(String),
     /// The server speaks no revision that is graded.
-    #[error("the server speaks none of 2025-11-25 and 2026-07-28: {0}")]
+    #[error("the server speaks none of 2025-11-25 and 2026-07-28: it speaks {0}")]
     NoRevision(String),
 }
 
@@ -108,8 +108,9 @@ pub async fn run(
     let mut revisions = options.revisions.clone();
     if revisions.is_empty() {
         let detected = probe(target, limits).await.map_err(|error| match error {
-            Probe::Unreachable(_) => RunError::Unreachable(error.to_string()),
-            error => RunError::NoRevision(error.to_string()),
+            Probe::NoCommonRevision(theirs) => RunError::NoRevision(theirs.join(", ")),
+            Probe::NotMcp(_) => RunError::Unreachable(format!("no MCP server: {}", error.report(target))),
+            Probe::Unreachable(_) | Probe::HttpSse => RunError::Unreachable(error.report(target)),
         })?;
         report.server = detected.name;
         revisions = GRADED
@@ -122,7 +123,7 @@ pub async fn run(
                 .iter()
                 .map(|revision| revision.as_str())
                 .collect();
-            return Err(RunError::NoRevision(format!("it speaks {}", spoken.join(", "))));
+            return Err(RunError::NoRevision(spoken.join(", ")));
         }
     }
     for revision in revisions {

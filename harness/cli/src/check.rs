@@ -46,7 +46,7 @@ pub async fn run(args: Check) -> Exit {
     };
     let open = match targets::open(&name, &options).await {
         Ok(open) => open,
-        Err(error) => return error.exit(),
+        Err(error) => return sinks.unjudged("check", &name, error.code(), &error.to_string()),
     };
     let [subject] = open.subjects.as_slice() else {
         return Exit::Usage.because("check grades one server at a time; name one board");
@@ -81,8 +81,13 @@ pub async fn run(args: Check) -> Exit {
     progress.finish_and_clear();
     let mut report = match graded {
         Ok(graded) => shown::report(&graded),
-        Err(error @ RunError::Unreachable(_)) => return Exit::Infrastructure.because(&error.to_string()),
-        Err(error @ RunError::NoRevision(_)) => return Exit::NothingRan.because(&error.to_string()),
+        Err(error) => {
+            let exit = match error {
+                RunError::Unreachable(_) => Exit::Infrastructure,
+                RunError::NoRevision(_) => Exit::NothingRan,
+            };
+            return sinks.unjudged("check", &name, exit, &error.to_string());
+        }
     };
     if let (Some(path), true) = (&args.baseline, args.update_baseline) {
         let text = baseline::update(&report, &known.baseline);

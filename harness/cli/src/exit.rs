@@ -1,6 +1,7 @@
 //! What the command's exit code says.
 
 use mcp_hil_harness::report::escape;
+use std::io::Write as _;
 use std::process::ExitCode;
 
 /// How a run ended. The numbers are part of the interface.
@@ -67,7 +68,8 @@ pub const REFERENCE: &str = "Exit codes:
 impl Exit {
     /// Says on standard error why the run ended so.
     pub fn because(self, reason: &str) -> Self {
-        eprintln!("mcp-hil: {}", escape(reason));
+        // a reader that has gone away is no reason to fail
+        let _ = writeln!(std::io::stderr(), "mcp-hil: {}", escape(reason));
         self
     }
 }

@@ -87,6 +87,11 @@ impl Chosen {
         }
     }
 
+    /// Says why nothing could be played, in the reports as well.
+    pub fn unjudged(self, command: &'static str, target: &str, exit: Exit, reason: &str) -> Exit {
+        self.sinks.unjudged(command, target, exit, reason)
+    }
+
     /// Prints the summary, writes the reports and gives the exit code.
     pub fn finish(self, report: &Report) -> Exit {
         self.print(&report::summary(report));

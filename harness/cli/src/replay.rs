@@ -24,7 +24,7 @@ pub async fn run(args: Replay) -> Exit {
     };
     let mut open = match targets::open(&args.target, &options).await {
         Ok(open) => open,
-        Err(error) => return error.exit(),
+        Err(error) => return chosen.unjudged("replay", &args.target, error.code(), &error.to_string()),
     };
     if let Some(contract) = args.playing.contract {
         for subject in &mut open.subjects {

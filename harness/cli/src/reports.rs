@@ -2,9 +2,10 @@
 
 use crate::exit::Exit;
 use crate::output::Sink;
-use mcp_hil_harness::report::{self, Report};
+use mcp_hil_harness::report::{self, Case, Finding, Report, Verdict};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Files to write reports to.
 #[derive(Debug, Default, clap::Args)]
@@ -82,6 +83,43 @@ impl Sinks {
         match self.write(report) {
             Ok(()) => exit(report, strict),
             Err(error) => Exit::Infrastructure.because(&format!("a report could not be written: {error}")),
+        }
+    }
+
+    /// Says why there is nothing to report, in the reports as well: a pipeline that collects them finds the reason there.
+    pub fn unjudged(self, command: &'static str, target: &str, exit: Exit, reason: &str) -> Exit {
+        let verdict = match exit {
+            Exit::Infrastructure => Verdict::Infrastructure(reason.to_owned()),
+            Exit::NothingRan => Verdict::Skip(reason.to_owned()),
+            Exit::Failed => Verdict::Fail(vec![Finding {
+                reason: reason.to_owned(),
+                ..Finding::default()
+            }]),
+            _ => return exit.because(reason),
+        };
+        let case = Case {
+            board: None,
+            stage: None,
+            id: "target".to_owned(),
+            title: "there is a target to talk to".to_owned(),
+            about: String::new(),
+            clauses: Vec::new(),
+            verdict,
+            expected: None,
+            exchanges: Vec::new(),
+            time: Duration::ZERO,
+        };
+        let report = Report {
+            command,
+            target: target.to_owned(),
+            results: vec![case],
+            ..Report::default()
+        };
+        match self.write(&report) {
+            Ok(()) => exit.because(reason),
+            Err(error) => {
+                Exit::Infrastructure.because(&format!("{reason}\na report could not be written: {error}"))
+            }
         }
     }
 

@@ -104,14 +104,21 @@ async fn replay_one(
             }
         }
         Err(probe) => {
-            let reason = probe.to_string();
+            let advice = probe.advice(&subject.target);
+            let reason = match probe {
+                Probe::Unreachable(_) => probe.report(&subject.target),
+                _ => probe.to_string(),
+            };
             let verdict = match probe {
                 Probe::Unreachable(_) | Probe::HttpSse => None,
-                Probe::NotMcp(error) => Some(Finding::plain(
-                    "find out what the target speaks",
-                    reason.clone(),
-                    Some(error.exchange().clone()),
-                )),
+                Probe::NotMcp(error) => Some(Finding {
+                    advice,
+                    ..Finding::plain(
+                        "find out what the target speaks",
+                        reason.clone(),
+                        Some(error.exchange().clone()),
+                    )
+                }),
                 // one of ours among them was offered and not kept to, which is a failure
                 Probe::NoCommonRevision(theirs)
                     if theirs.iter().all(|theirs| theirs.parse::<Revision>().is_err()) =>

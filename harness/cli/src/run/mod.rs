@@ -58,7 +58,13 @@ async fn play(args: Run) -> Result<Exit, Exit> {
             chosen.print(&line(board, stage));
             leased.push((board.to_owned(), stage.clone()));
         };
-        let mut boards = ports::acquire(&wanted, &flashing, told).await?;
+        let mut boards = match ports::acquire(&wanted, &flashing, told).await {
+            Ok(boards) => boards,
+            Err(refusal) => {
+                let target = args.firmware.display().to_string();
+                return Err(chosen.unjudged("run", &target, refusal.exit, &refusal.reason));
+            }
+        };
         return on_boards(&args, &mut boards, leased, chosen, &options).await;
     }
     let infrastructure = |reason: String| Exit::Infrastructure.because(&reason);

@@ -20,7 +20,7 @@ use crate::bench::Refusal;
 use crate::exit::Exit;
 use mcp_hil_harness::access::{self, Access};
 use mcp_hil_harness::replay::Subject;
-use mcp_hil_harness::target::Target;
+use mcp_hil_harness::target::{Endpoint, Target};
 use std::any::Any;
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -135,12 +135,16 @@ pub enum OpenError {
 impl OpenError {
     /// Says why there is no target; the code says who is at fault.
     pub fn exit(&self) -> Exit {
-        let exit = match self {
+        self.code().because(&self.to_string())
+    }
+
+    /// Who is at fault.
+    pub(crate) const fn code(&self) -> Exit {
+        match self {
             Self::Usage(_) => Exit::Usage,
             Self::Infrastructure(_) => Exit::Infrastructure,
             Self::Failed(_) => Exit::Failed,
-        };
-        exit.because(&self.to_string())
+        }
     }
 }
 
@@ -183,7 +187,7 @@ pub async fn prepare(name: &str, options: &Options) -> Result<Prepared, OpenErro
     let preparing = KINDS
         .iter()
         .find_map(|kind| (kind.prepare)(name, options))
-        .ok_or_else(|| OpenError::Usage(format!("{name:?} is no target; use one of\n{}", help())))?;
+        .ok_or_else(|| OpenError::Usage(unknown(name)))?;
     let prepared = preparing.await?;
     let options = options.access.clone();
     Ok(Prepared::new(move || with_access(prepared, access, options)))
@@ -215,6 +219,20 @@ async fn with_access(
         }
     }
     Ok(open)
+}
+
+/// What is said of a name that is no target: a host without the scheme is meant more often than anything else.
+fn unknown(name: &str) -> String {
+    let slashes = name.trim_start_matches("http:/").trim_start_matches('/');
+    let (host, path) = slashes.split_once('/').unwrap_or((slashes, "mcp"));
+    let url = format!("http://{host}/{path}");
+    let is_host = host.contains(['.', ':']) && Endpoint::parse(&url).is_ok();
+    let hint = if is_host {
+        format!("did you mean {url}? Or ")
+    } else {
+        String::new()
+    };
+    format!("{name:?} is no target; {hint}use one of\n{}", help())
 }
 
 /// The kinds of target, a line each.

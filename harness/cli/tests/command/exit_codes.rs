@@ -43,7 +43,9 @@ fn two_for_a_transcript_with_a_fault_inside() {
 fn two_for_files_and_targets_that_are_not_there() {
     run(&["replay", "reference", "/no/such/file.json"]).ended(2, "/no/such/file.json: No such file");
     run(&["replay", "telnet://x"]).ended(2, "is not an http URL");
-    run(&["replay", "nowhere"]).ended(2, "\"nowhere\" is no target");
+    run(&["replay", "nowhere"]).ended(2, "\"nowhere\" is no target; use one of");
+    run(&["check", "127.0.0.1:8000"]).ended(2, "did you mean http://127.0.0.1:8000/mcp?");
+    run(&["check", "http:/board.local/x"]).ended(2, "did you mean http://board.local/x?");
     run(&["replay", "stdio:"]).ended(2, "name a program");
     run(&["replay", "native", "--firmware", "/no/such/file"]).ended(2, "there is no such file");
     run(&["replay", "reference", "--revision", "2024-01-01"]).ended(2, "no revision \"2024-01-01\"");
@@ -116,6 +118,53 @@ fn a_page_that_is_no_mcp_server_is_described() {
         1,
         "no JSON-RPC message: HTTP status 302, Location \"/login\", Content-Type \"text/html\"",
     );
+}
+
+#[test]
+fn check_says_what_to_try_where_no_server_is() {
+    let answer = |head: &'static str| {
+        serve(move |stream| {
+            let mut writer = stream.try_clone().unwrap();
+            let mut reader = BufReader::new(stream);
+            while request(&mut reader).is_some() {
+                let _ =
+                    writer.write_all(format!("HTTP/1.1 {head}\r\nContent-Length: 3\r\n\r\n<p>").as_bytes());
+            }
+        })
+    };
+    let file = File::ping();
+    let (json, junit) = (file.beside("check.json"), file.beside("check.xml"));
+    let page = answer("200 OK\r\nContent-Type: text/html");
+    let ran = run(&["check", &page, "--json", &json, "--junit", &junit]);
+    ran.ended(3, "try: a web page answers there");
+    let report: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(json).unwrap()).unwrap();
+    assert!(
+        crate::reports::schema_of_reports().is_valid(&report),
+        "{report:#}"
+    );
+    assert_eq!(report["infrastructure"], 1);
+    let text = std::fs::read_to_string(junit).unwrap();
+    assert_eq!(
+        roxmltree::Document::parse(&text)
+            .unwrap()
+            .root_element()
+            .attribute("errors"),
+        Some("1")
+    );
+    let wrong = answer("404 Not Found").replace("/mcp", "/mpc");
+    run(&["check", &wrong]).ended(3, &format!("many are at /mcp: {}", wrong.replace("/mpc", "/mcp")));
+    run(&["check", &wrong.replace("http:", "https:")]).ended(3, "leave out the s: http://");
+    run(&["check", "http://127.0.0.1:1/mcp"]).ended(3, "nothing listens on port 1: start the server");
+    run(&["check", "stdio:true"]).ended(3, "try: start the command by hand");
+}
+
+#[test]
+fn two_for_what_check_does_not_know_with_the_nearest() {
+    run(&["check", "reference", "--only", "tool"])
+        .ended(2, "\"tool\" is no area and no check; did you mean \"tools\"?");
+    let file = File::with_text("[[expected]]\nid = \"tools/unknown-tol\"\nreason = \"x\"\n");
+    run(&["check", "reference", "--baseline", file.path()]).ended(2, "did you mean \"tools/unknown-tool\"?");
+    run(&["check", "reference", "--profile", "esp-clav"]).ended(2, "known: esp-claw");
 }
 
 #[test]

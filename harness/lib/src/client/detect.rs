@@ -1,5 +1,6 @@
 //! Which era a server speaks: `server/discover` first, `initialize` only where its answer does not say modern.
 
+use super::advice::advice;
 use super::{Client, ClientError, Exchange, Limits};
 use crate::fault::Fault;
 use crate::message;
@@ -75,6 +76,21 @@ pub enum Probe {
     /// It is MCP, and has no revision in common with us.
     #[error("the server speaks {}; this program has 2025-06-18, 2025-11-25 and 2026-07-28", .0.join(", "))]
     NoCommonRevision(Vec<String>),
+}
+
+impl Probe {
+    /// What a person can try, where the evidence says something.
+    pub fn advice(&self, target: &Target) -> Option<String> {
+        advice(target, self)
+    }
+
+    /// What is wrong, and on a line of its own what can be tried.
+    pub fn report(&self, target: &Target) -> String {
+        match self.advice(target) {
+            Some(advice) => format!("{self}\ntry: {advice}"),
+            None => self.to_string(),
+        }
+    }
 }
 
 /// Finds every revision that a target speaks.

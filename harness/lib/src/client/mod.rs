@@ -3,6 +3,7 @@
 //! It sends what a client of its revision must send and takes nothing for granted about the server. What a server
 //! does wrong comes back as a [`ClientError`] with the exchange as evidence; judging it is the caller's work.
 
+mod advice;
 pub mod compose;
 mod detect;
 mod exchange;
