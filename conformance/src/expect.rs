@@ -72,6 +72,21 @@ pub fn error<'a>(exchange: &'a Exchange, codes: &[i64]) -> Result<&'a Value, Str
     }
 }
 
+/// The error of a request that must be refused, with whatever code.
+///
+/// # Errors
+/// No answer, a result, or no code.
+pub fn any_error(exchange: &Exchange) -> Result<(), String> {
+    let message = message(exchange)?;
+    match message::error_code(message) {
+        Some(_) => Ok(()),
+        None => Err(format!(
+            "answered without an error, where one is due: {}",
+            brief(message)
+        )),
+    }
+}
+
 /// An answer that refuses: a JSON-RPC error of any code, or over HTTP a status of 4xx without a result.
 ///
 /// # Errors

@@ -180,13 +180,14 @@ async fn cancel_within(
         Piece::Pause(time + time / 2),
         line(&next),
     ];
-    let mut exchange = lab.write_raw(&pieces, 1).await?;
-    // the answer to the call may come first
+    // the limit for an answer begins after the pauses
+    let mut exchange = lab.write_raw(&pieces, 0).await?;
     let is_next = |exchange: &Exchange| {
         let mut messages = exchange.replies.iter().filter_map(|reply| reply.message.as_ref());
         messages.any(|message| message["id"] == next["id"])
     };
-    if !is_next(&exchange) && exchange.fault.is_none() {
+    // the answer to the call may come first
+    while !is_next(&exchange) && exchange.fault.is_none() && exchange.replies.len() < 2 {
         let more = lab.write_raw(&[], 1).await?;
         exchange.replies.extend(more.replies);
         exchange.received.extend(more.received);

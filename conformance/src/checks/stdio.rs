@@ -18,7 +18,7 @@ const GARBAGE: &str = "both/stdio/garbage-line-recovers";
 const REQUESTS: &str = "2026-07-28/stdio/no-server-requests";
 const EXIT: &str = "2026-07-28/stdio/exit-on-eof";
 /// Long enough for two writes to be two reads of the server.
-const APART: Duration = Duration::from_millis(60);
+const APART: Duration = Duration::from_millis(200);
 /// How long a server may take to end.
 const END: Duration = Duration::from_secs(3);
 

@@ -298,9 +298,11 @@ impl Air {
         while !enough(&asked) {
             let heard = async {
                 let alone = if legacy { &self.legacy } else { &self.own };
+                // of two that wait, what is sent to us alone was sent first: it is not held back
                 tokio::select! {
-                    got = self.group.recv_from(&mut multicast) => (got, By::Multicast),
+                    biased;
                     got = alone.recv_from(&mut unicast) => (got, By::Unicast),
+                    got = self.group.recv_from(&mut multicast) => (got, By::Multicast),
                 }
             };
             let Ok((got, by)) = timeout_at(started + limit, heard).await else {

@@ -615,7 +615,7 @@ pub(super) const FAULTS: &[Fault] = &[
     .case(32)
     .reply(|ask, reply| {
         if ask.is("tools/call") {
-            reply.delay = Duration::from_millis(100);
+            reply.delay = Duration::from_millis(500);
             reply.edit(|message| {
                 let arguments = ask.params()["arguments"].to_string();
                 let mut known = ask.memory.get(&ask.tool()).unwrap_or_else(|| json!({}));

@@ -255,34 +255,41 @@ pub(super) const FAULTS: &[Fault] = &[
             .then_some(reply)
     }),
     must(
-        "unknown-tool-served",
-        BOTH,
-        "both/tools/unknown-tool",
+        "unknown-tool-served-legacy",
+        LEGACY,
+        "2025-11-25/tools/unknown-tool",
         "answers an unknown tool with a text",
     )
     .case(17)
-    .say(|ask, message| {
-        if unknown_tool(ask, message) {
-            *message = success(ask, "Tool not found");
-        }
-    }),
+    .say(unknown_served),
     must(
-        "unknown-tool-is-error",
-        BOTH,
-        "both/tools/unknown-tool",
+        "unknown-tool-served",
+        MODERN,
+        "2026-07-28/tools/unknown-tool",
+        "answers an unknown tool with a text",
+    )
+    .case(17)
+    .say(unknown_served),
+    must(
+        "unknown-tool-is-error-legacy",
+        LEGACY,
+        "2025-11-25/tools/unknown-tool",
         "answers an unknown tool with isError",
     )
     .case(17)
-    .say(|ask, message| {
-        if unknown_tool(ask, message) {
-            *message = success(ask, "Tool not found");
-            message["result"]["isError"] = json!(true);
-        }
-    }),
+    .say(unknown_is_error),
+    must(
+        "unknown-tool-is-error",
+        MODERN,
+        "2026-07-28/tools/unknown-tool",
+        "answers an unknown tool with isError",
+    )
+    .case(17)
+    .say(unknown_is_error),
     must(
         "unknown-tool-code",
-        BOTH,
-        "both/tools/unknown-tool",
+        MODERN,
+        "2026-07-28/tools/unknown-tool",
         "answers an unknown tool with -32601",
     )
     .case(17)
@@ -514,6 +521,19 @@ fn rename(ask: &Ask, message: &mut Value, name: &str) {
 
 fn unknown_tool(ask: &Ask, message: &Value) -> bool {
     ask.is("tools/call") && ask.params()["name"].is_string() && message["error"]["code"] == -32602
+}
+
+fn unknown_served(ask: &Ask, message: &mut Value) {
+    if unknown_tool(ask, message) {
+        *message = success(ask, "Tool not found");
+    }
+}
+
+fn unknown_is_error(ask: &Ask, message: &mut Value) {
+    if unknown_tool(ask, message) {
+        *message = success(ask, "Tool not found");
+        message["result"]["isError"] = json!(true);
+    }
 }
 
 fn success(ask: &Ask, text: &str) -> Value {

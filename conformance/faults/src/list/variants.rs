@@ -1,6 +1,6 @@
 //! Unusual but legal: nothing may fail on them.
 
-use super::{call, first_tool, remove, result, result_of, tools};
+use super::{call, first_tool, recode, remove, result, result_of, tools};
 use crate::ask::Ask;
 use crate::fault::{BOTH, Fault, LEGACY, MODERN, variant};
 use crate::reply::{Framing, Reply};
@@ -210,6 +210,16 @@ pub(super) const VARIANTS: &[Fault] = &[
             let why = result["content"][0]["text"].clone();
             remove(message, "result");
             message["error"] = json!({ "code": -32602, "message": why });
+        }
+    }),
+    variant(
+        "unknown-tool-other-code",
+        LEGACY,
+        "refuses an unknown tool with a code of its own",
+    )
+    .say(|ask, message| {
+        if ask.is("tools/call") && ask.params()["name"].is_string() {
+            recode(message, -32602, -32002);
         }
     }),
     variant(

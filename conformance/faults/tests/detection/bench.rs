@@ -13,7 +13,7 @@ use mcp_hil_reference::{Features, Options as ServerOptions, Server, serve_http, 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::process::ExitCode;
 use std::sync::Arc;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, lookup_host};
 use tokio::runtime::{Builder, Runtime};
 
 /// First argument with which this test is the good server on its standard streams.
@@ -59,7 +59,7 @@ impl Graded {
     }
 }
 
-fn runtime() -> Result<Runtime, Failed> {
+pub fn runtime() -> Result<Runtime, Failed> {
     Builder::new_current_thread()
         .enable_all()
         .build()
@@ -168,6 +168,29 @@ pub fn grade_mdns(fault: Option<&'static Fault>, only: Vec<String>) -> Result<Gr
             served = serve_http(listener, server(Features::default()), std::future::pending()) => return Err(Failed::from(format!("the server ended: {served:?}"))),
         };
         Ok(Graded { report, changed: responder.changed() })
+    })
+}
+
+/// Grades a board that serves here, behind a fault or a variant if there is one.
+pub async fn grade_at(
+    endpoint: &Endpoint,
+    fault: Option<&'static Fault>,
+    options: &Options,
+) -> Result<Graded, Failed> {
+    let mut found = lookup_host((endpoint.host.as_str(), endpoint.port)).await?;
+    let upstream = found.next().ok_or("the board's host has no address")?;
+    let proxy = match fault {
+        Some(fault) => Some(Proxy::start(upstream, fault).await?),
+        None => None,
+    };
+    let mut endpoint = endpoint.clone();
+    if let Some(proxy) = &proxy {
+        endpoint = Endpoint::parse(&format!("http://{}{}", proxy.address(), endpoint.path))?;
+    }
+    let report = run("board", &Target::Http(endpoint), options, |_| {}).await?;
+    Ok(Graded {
+        report,
+        changed: proxy.map_or(1, |proxy| proxy.changed()),
     })
 }
 

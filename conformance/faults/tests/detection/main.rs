@@ -4,10 +4,12 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a panic is a failed test")]
 
 mod bench;
+mod board;
 mod coverage;
 mod table;
 
 use bench::{Broken, Graded};
+use board::Board;
 use libtest_mimic::{Arguments, Failed, Trial};
 use mcp_hil_conformance::checks;
 use mcp_hil_conformance::run::GRADED;
@@ -22,8 +24,8 @@ use table::{Row, Seen};
 /// Faults that no check sees, each with the reason: `NAME REVISION: WHY`.
 const UNSEEN: &str = include_str!("unseen.txt");
 
-/// mDNS trials at once.
-const WAITING: usize = 16;
+/// Trials at once for each processor: most of the time they wait.
+const WAITING: usize = 8;
 
 fn main() -> ExitCode {
     if std::env::args().nth(1).as_deref() == Some(bench::SERVE) {
@@ -32,6 +34,8 @@ fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     let rows = Arc::new(Mutex::new(Vec::new()));
     let mut trials = Vec::new();
+    // tried by all checks: these come first, so that nobody waits for the last of them alone
+    let mut long = Vec::new();
     let mut announced = Vec::new();
     for fault in faults() {
         if fault.transport == Transport::Mdns {
@@ -46,9 +50,8 @@ fn main() -> ExitCode {
         for (revision, transport) in ways(fault) {
             let name = format!("{revision}::{transport}::{}", fault.name);
             let rows = Arc::clone(&rows);
-            trials.push(
-                Trial::test(name, move || is_seen(fault, revision, transport, &rows)).with_kind(fault.area),
-            );
+            let trial = Trial::test(name, move || is_seen(fault, revision, transport, &rows));
+            trials.push(trial.with_kind(fault.area));
         }
     }
     for variant in variants() {
@@ -61,7 +64,7 @@ fn main() -> ExitCode {
         }
         for (revision, transport) in ways(variant) {
             let name = format!("{revision}::{transport}::legal::{}", variant.name);
-            trials.push(Trial::test(name, move || is_legal(variant, revision, transport)));
+            long.push(Trial::test(name, move || is_legal(variant, revision, transport)));
         }
     }
     for revision in GRADED {
@@ -69,7 +72,23 @@ fn main() -> ExitCode {
         trials.push(Trial::test(name, move || coverage::is_covered(revision)));
         for (name, features) in [("plain", Features::default()), ("all-features", Features::all())] {
             let name = format!("{revision}::http::good::{name}");
-            trials.push(Trial::test(name, move || is_good(revision, features)));
+            long.push(Trial::test(name, move || is_good(revision, features)));
+        }
+    }
+    for board in Board::all() {
+        let legal = variants()
+            .iter()
+            .filter(|variant| variant.transport.includes(Transport::Http));
+        for variant in legal.map(Some).chain([None]) {
+            let revisions = variant.map_or(&GRADED[..], |variant| variant.revisions);
+            for &revision in revisions {
+                let what = variant.map_or("good".to_owned(), |variant| format!("legal::{}", variant.name));
+                let name = format!("{revision}::{}::{what}", board.name());
+                let board = board.clone();
+                long.push(Trial::ignorable_test(name, move || {
+                    board::is_legal(&board, variant, revision)
+                }));
+            }
         }
     }
     announced.push(
@@ -82,11 +101,15 @@ fn main() -> ExitCode {
         trials.len() > 150 && announced.len() > 50,
         "there are no faults to be seen"
     );
-    let conclusion = libtest_mimic::run(&arguments, trials);
-    // these mostly wait: a record is multicast once a second
-    let mut many = arguments.clone();
-    many.test_threads.get_or_insert(WAITING);
-    let on_the_network = libtest_mimic::run(&many, announced);
+    long.append(&mut trials);
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    let at_once = |threads: usize| Arguments {
+        test_threads: arguments.test_threads.or(Some(threads)),
+        ..arguments.clone()
+    };
+    let conclusion = libtest_mimic::run(&at_once(WAITING * processors), long);
+    // these wait all the time, for a record is multicast once a second
+    let on_the_network = libtest_mimic::run(&at_once(announced.len()), announced);
     if std::env::var_os("MCP_HIL_WRITE").is_some() && !arguments.list {
         table::write(&mut rows.lock().unwrap());
     }

@@ -122,7 +122,7 @@ fn broken() {
         let ran = user(&[], Some(url), "");
         assert_eq!(ran.code, Some(1), "{ran:?}");
         ran.says(&format!("---- {BROKEN} ----"));
-        ran.says("MUST both/tools/unknown-tool");
+        ran.says("MUST 2026-07-28/tools/unknown-tool");
         ran.says("every finding, with its bytes: ");
         // a filter asks only what it chooses
         let one = user(&["--exact", WHOLE], Some(url), "");
