@@ -19,8 +19,6 @@ pub struct Coverage {
     pub without_fault: Vec<&'static str>,
     /// Without a check; each says why, which a test of the checks holds.
     pub not_judged: Vec<&'static Requirement>,
-    /// Of mDNS, where faults are made on a network of their own, and not here.
-    pub mdns: usize,
 }
 
 impl Coverage {
@@ -37,9 +35,7 @@ impl Coverage {
             if !row.applies_to(revision) || !is_visible(row) || !row.level.is_binding() {
                 continue;
             }
-            if row.area == "mdns" {
-                coverage.mdns += 1;
-            } else if judges(&row.id, revision).is_empty() {
+            if judges(&row.id, revision).is_empty() {
                 coverage.not_judged.push(row);
             } else if has_fault(row) {
                 coverage.shown.push(&row.id);
