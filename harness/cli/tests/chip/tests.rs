@@ -1,7 +1,7 @@
 //! What a person does with such a board.
 
 use crate::image;
-use crate::lab::{Lab, Ran, child_of, ended, firmware, runs};
+use crate::lab::{Lab, Ran, Running, child_of, ended, firmware, runs};
 use crate::stand_in::{FIRMWARE, MORE};
 use libtest_mimic::{Arguments, Trial};
 use mcp_hil_harness::board::build_id;
@@ -227,18 +227,15 @@ fn no_emulator() {
 fn killed() {
     let chip = Chip::new("qemu");
     let mut command = chip.command(&["monitor", "emulated"]);
-    let mut monitor = command
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    let mut lines = BufReader::new(monitor.stdout.take().unwrap()).lines();
+    command.stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut monitor = Running(command.spawn().unwrap());
+    let mut lines = BufReader::new(monitor.0.stdout.take().unwrap()).lines();
     assert!(lines.any(|line| line.unwrap().contains("invalid header")));
     let leased = chip.run(&["flash", "emulated", "right.bin"]);
     says(&leased, 3, "board-leased: emulated is leased by ");
-    let emulator = child_of(monitor.id()).expect("it emulates");
-    monitor.kill().unwrap();
-    monitor.wait().unwrap();
+    let emulator = child_of(monitor.0.id()).expect("it emulates");
+    // SIGKILL
+    drop(monitor);
     let end = Instant::now() + Duration::from_secs(5);
     while runs(emulator) {
         assert!(Instant::now() < end, "the emulator {emulator} is still there");

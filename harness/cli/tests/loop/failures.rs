@@ -1,10 +1,10 @@
 //! Every failure has its name: the run ends in time, says it, exits as it should, keeps the logs and lets go of the board, and
 //! the next run is green. With `MCP_HIL_WRITE=1` what was seen is written to `harness/failures.md`.
 
-use crate::lab::{Lab, Ran, is_root};
+use crate::lab::{Lab, Ran, Running, is_root};
 use std::fmt::Write as _;
 use std::path::Path;
-use std::process::{Child, Stdio};
+use std::process::Stdio;
 use std::sync::Mutex;
 use std::time::Duration;
 
@@ -116,7 +116,7 @@ fn one(lab: &Lab, board: usize, failure: &Failure) -> String {
         By::Monitor => {
             let monitor = monitor(lab, &desk);
             let ran = lab.run(&words);
-            end(monitor);
+            drop(monitor);
             ran
         }
         By::OtherUser => lab.run_as_other(board, &words),
@@ -176,13 +176,13 @@ fn line(name: &str, ran: &Ran) -> String {
 }
 
 /// A serial monitor of somebody who knows of no leases, with the port open.
-fn monitor(lab: &Lab, desk: &str) -> Child {
+fn monitor(lab: &Lab, desk: &str) -> Running {
     let mut command = lab.inside(&[env!("CARGO_BIN_EXE_mcp-hil"), "monitor", desk]);
     command
         .env("MCP_HIL_LEASES", lab.path("leases-of-another"))
         .stdout(Stdio::null())
         .stderr(Stdio::null());
-    let child = command.spawn().unwrap();
+    let monitor = Running(command.spawn().unwrap());
     let port = lab.port(desk).canonicalize().unwrap();
     let has_it = |pid: u32| {
         let open = std::fs::read_dir(format!("/proc/{pid}/fd"))
@@ -193,19 +193,14 @@ fn monitor(lab: &Lab, desk: &str) -> Child {
             .any(|path| path == port)
     };
     let started = std::time::Instant::now();
-    while !has_it(child.id()) {
+    while !has_it(monitor.0.id()) {
         assert!(
             started.elapsed() < Duration::from_secs(10),
             "the monitor does not open the port"
         );
         std::thread::sleep(Duration::from_millis(20));
     }
-    child
-}
-
-fn end(mut child: Child) {
-    child.kill().unwrap();
-    child.wait().unwrap();
+    monitor
 }
 
 /// Writes the table between the marks of the page.

@@ -22,6 +22,16 @@ const DIALOUT: u32 = 20;
 /// What the note with a build id begins with.
 const NOTE: &[u8] = b"\x04\0\0\0\x14\0\0\0\x03\0\0\0GNU\0";
 
+/// A process that ends with this, also when a test fails.
+pub struct Running(pub Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
 /// How a run ended.
 #[derive(Debug)]
 pub struct Ran {

@@ -580,12 +580,12 @@ fn an_emulator_that_is_not_there_or_ends_is_named() {
     };
     let error = SerialBoard::alone(MAC, &options).err().unwrap().to_string();
     assert!(error.starts_with("/no/such/program "), "{error}");
-    let error = chip(Flavour::EspEmu, folder.path(), "exit 3")
+    let error = chip(Flavour::EspEmu, folder.path(), "echo no such option >&2; exit 3")
         .err()
         .unwrap()
         .to_string();
     assert!(
-        error.contains("reach the UART") && error.contains("exit status: 3"),
+        error.contains("reach the UART") && error.ends_with("exit status: 3, and says: no such option"),
         "{error}"
     );
 }

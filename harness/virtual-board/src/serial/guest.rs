@@ -1,8 +1,10 @@
 //! The process that runs a board's program, with its UART.
 
+use std::fs::{self, File};
 use std::io;
 use std::net::{SocketAddr, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
@@ -41,10 +43,12 @@ impl Guest {
                 let (input, output) = (input.into(), output.into());
                 Ok(Guest { child, input, output })
             }
-            Line::Tcp(address) => {
-                command.stdin(Stdio::null()).stdout(Stdio::null());
+            Line::Tcp(address, log) => {
+                let said = File::create(log).map_err(Error::io(format!("write {}", log.display())))?;
+                let errors = said.try_clone().map_err(Error::io(step))?;
+                command.stdin(Stdio::null()).stdout(said).stderr(errors);
                 let mut child = tether.spawn(command).map_err(Error::io(step))?;
-                let stream = connect(*address, &mut child);
+                let stream = connect(*address, &mut child, log);
                 if stream.is_err() {
                     let _ = child.kill();
                     let _ = child.wait();
@@ -91,7 +95,7 @@ impl Guest {
 }
 
 /// Connects to a server that is about to be there.
-fn connect(address: SocketAddr, child: &mut Child) -> io::Result<TcpStream> {
+fn connect(address: SocketAddr, child: &mut Child, log: &Path) -> io::Result<TcpStream> {
     let deadline = Instant::now() + CONNECT;
     loop {
         match TcpStream::connect_timeout(&address, CONNECT) {
@@ -100,7 +104,10 @@ fn connect(address: SocketAddr, child: &mut Child) -> io::Result<TcpStream> {
             Err(_) => {}
         }
         if let Some(status) = child.try_wait()? {
-            return Err(io::Error::other(format!("it has ended: {status}")));
+            let said = fs::read(log).unwrap_or_default();
+            let said = String::from_utf8_lossy(&said);
+            let last = said.lines().last().map(|line| format!(", and says: {line}"));
+            return Err(io::Error::other(format!("it has ended: {status}{}", last.unwrap_or_default())));
         }
         std::thread::sleep(Duration::from_millis(20));
     }

@@ -238,7 +238,10 @@ impl Kind for Chip {
         command
             .args(arguments(self.emulator.flavour, mode, &connections))
             .args(&self.emulator.arguments);
-        let line = connections.uart.map_or(Line::Streams, Line::Tcp);
+        let log = connections.flash.with_file_name("emulator.log");
+        let line = connections
+            .uart
+            .map_or(Line::Streams, |address| Line::Tcp(address, log));
         Ok(Next {
             text: String::new(),
             then: Then::Guest(Box::new(command), line),

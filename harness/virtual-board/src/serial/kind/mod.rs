@@ -5,7 +5,7 @@ mod chip;
 mod virt;
 
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 use std::time::Duration;
 
@@ -81,6 +81,6 @@ pub(super) enum Then {
 pub(super) enum Line {
     /// On its standard streams.
     Streams,
-    /// It listens there.
-    Tcp(SocketAddr),
+    /// It listens there. What it says itself is in the file.
+    Tcp(SocketAddr, PathBuf),
 }
