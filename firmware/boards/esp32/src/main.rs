@@ -55,7 +55,7 @@ const DHCP_RETRY: core::time::Duration = core::time::Duration::from_secs(2);
 /// RAM that the bootloader has left behind, all of it heap, bytes.
 const HEAP_RECLAIMED: usize = 64 * 1024;
 /// The rest of the heap, bytes.
-const HEAP_OWN: usize = if cfg!(feature = "esp32c6") { 112 } else { 56 } * 1024;
+const HEAP_OWN: usize = if cfg!(feature = "esp32c6") { 112 } else { 64 } * 1024;
 /// Between two lines of a board that can't start.
 const REMINDER: Duration = Duration::from_secs(30);
 const ONCE: &str = "each task is spawned once";

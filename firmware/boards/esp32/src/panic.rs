@@ -1,6 +1,7 @@
 //! The end of a panic, which a CPU exception is as well: a backtrace on the console, and a reset by software.
 
 use core::panic::PanicInfo;
+use core::sync::atomic::{AtomicBool, Ordering};
 
 use esp_backtrace::Backtrace;
 use esp_hal::delay::Delay;
@@ -11,8 +12,16 @@ use crate::console;
 /// start must not flood its console. Milliseconds.
 const PAUSE: u32 = 500;
 
+/// A panic within a panic, such as a backtrace through a broken stack, must not go round for ever.
+static IS_ENDING: AtomicBool = AtomicBool::new(false);
+
 #[panic_handler]
 fn panic(info: &PanicInfo) -> ! {
+    // Not `swap`: the C3 has no such instruction, and nothing runs beside a panic that panics too.
+    if IS_ENDING.load(Ordering::Relaxed) {
+        esp_hal::system::software_reset();
+    }
+    IS_ENDING.store(true, Ordering::Relaxed);
     match info.location() {
         Some(place) => console!("mcp-device panic at {place}: {}", info.message()),
         None => console!("mcp-device panic: {}", info.message()),

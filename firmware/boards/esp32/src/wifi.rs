@@ -22,12 +22,15 @@ use crate::console;
 
 /// Buffers that the radio always has for frames from the air: the fewest that Espressif recommends, 1.6 KB each.
 const RECEIVING: u8 = 6;
-/// Frames of up to 1.6 KB that the radio may keep on the heap, for each direction. The driver's own bound, 32, would let a
-/// busy network take all of the heap.
-const FRAMES: u16 = 10;
+/// Frames of up to 1.6 KB that the radio may keep on the heap, for each direction: more than [`RECEIVING`], and than fit in
+/// the window of its block acknowledgements. The driver's own bound, 32, would let a busy network take all of the heap.
+const FRAMES: u16 = 8;
 /// For the radio to tell that it has left.
 const LEAVE: Duration = Duration::from_secs(5);
-/// How often the address is looked at. The stack wakes one task for it, and that is discovery's.
+/// For the UART to send what it holds, before a restart.
+const LAST_WORDS: Duration = Duration::from_millis(100);
+/// How often address and link are looked at. The stack wakes one task for its address, and that is discovery's; and the
+/// driver may lose the event that tells of a lost link, but not the state.
 const LOOK: Duration = Duration::from_millis(250);
 
 /// Starts the radio for a network: WPA2 where there is a password, else open.
@@ -80,6 +83,10 @@ pub async fn stay_joined(
                 Timer::at(instant(until)).await;
                 Event::Elapsed
             }
+            Step::Restart => {
+                Timer::after(LAST_WORDS).await;
+                esp_hal::system::software_reset()
+            }
         };
         let now = now();
         let to = station.on(event, now);
@@ -113,8 +120,8 @@ async fn watch(
 ) -> Event {
     let addressed = until.is_none();
     let gone = controller.wait_for_disconnect_async();
-    let address = async {
-        while stack.is_config_up() == addressed {
+    let looked = async {
+        while controller.is_connected() && stack.is_config_up() == addressed {
             Timer::after(LOOK).await;
         }
     };
@@ -124,12 +131,16 @@ async fn watch(
             None => pending().await,
         }
     };
-    match select3(gone, address, elapsed).await {
+    match select3(gone, looked, elapsed).await {
         Either3::First(info) => {
             match info {
                 Ok(info) => note(reason, format_args!("{:?}", info.reason)),
                 Err(error) => note(reason, format_args!("{error}")),
             }
+            Event::Gone
+        }
+        Either3::Second(()) if !controller.is_connected() => {
+            note(reason, format_args!("link lost"));
             Event::Gone
         }
         Either3::Second(()) if addressed => Event::Unaddressed,

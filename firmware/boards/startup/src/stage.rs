@@ -92,6 +92,8 @@ pub enum Told<'a> {
         /// Whether it had joined.
         joined: bool,
     },
+    /// It restarts the board.
+    Restarting,
 }
 
 impl<'a> Told<'a> {
@@ -103,6 +105,7 @@ impl<'a> Told<'a> {
                 reason,
                 pause: until.0.saturating_sub(now.0),
             }),
+            (Step::Join { .. } | Step::Stay { .. }, _, Step::Restart) => Some(Self::Restarting),
             (Step::Join { .. }, _, Step::Leave) => Some(Self::Leaving { joined: false }),
             (Step::Stay { .. }, _, Step::Leave) => Some(Self::Leaving { joined: true }),
             _ => None,
@@ -124,6 +127,9 @@ impl fmt::Display for Told<'_> {
             Self::Leaving { joined: false } => {
                 f.write_str("mcp-device warning: the radio neither joins nor gives up; stopping it")
             }
+            Self::Restarting => f.write_str(
+                "mcp-device warning: no address in a row of attempts; restarting, for the radio may be stuck",
+            ),
         }
     }
 }

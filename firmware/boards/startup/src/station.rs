@@ -9,6 +9,9 @@ const JOIN: u64 = 30_000;
 const ADDRESS: u64 = 45_000;
 /// With an address for so long, the network counts as good again, milliseconds.
 const STEADY: u64 = 30_000;
+/// Attempts in a row at which the radio fell silent, after which the board restarts: its driver may have lost count of the
+/// frames that it is sending, and then sends no more. Some five minutes, for a network that has only lost its DHCP server.
+const PATIENCE: u32 = 5;
 /// First and longest pause, milliseconds. Each is twice the one before.
 const PAUSE: [u64; 2] = [1_000, 60_000];
 
@@ -44,6 +47,8 @@ pub enum Step {
     },
     /// Leave the network, or stop joining it.
     Leave,
+    /// Restart the board. Nothing comes after it.
+    Restart,
     /// Do nothing.
     Wait {
         /// `Elapsed` is due then.
@@ -57,6 +62,8 @@ pub struct Station {
     step: Step,
     /// Attempts in a row that gave no address for [`STEADY`].
     failures: u32,
+    /// Attempts since the last address that ended in silence: neither joined nor refused, or no address.
+    silences: u32,
     addressed: Option<Millis>,
     random: u32,
 }
@@ -67,6 +74,7 @@ impl Station {
         Self {
             step: join(now),
             failures: 0,
+            silences: 0,
             addressed: None,
             random: seed | 1,
         }
@@ -90,6 +98,7 @@ impl Station {
             },
             (Step::Stay { until: Some(_) }, Event::Addressed) => {
                 self.addressed = Some(now);
+                self.silences = 0;
                 Step::Stay { until: None }
             }
             (Step::Stay { until: None }, Event::Unaddressed) => {
@@ -98,7 +107,14 @@ impl Station {
                     until: Some(after(now, ADDRESS)),
                 }
             }
-            (Step::Join { .. } | Step::Stay { until: Some(_) }, Event::Elapsed) => Step::Leave,
+            (Step::Join { .. } | Step::Stay { until: Some(_) }, Event::Elapsed) => {
+                self.silences += 1;
+                if self.silences < PATIENCE {
+                    Step::Leave
+                } else {
+                    Step::Restart
+                }
+            }
             (Step::Join { .. }, Event::Refused | Event::Gone)
             | (Step::Stay { .. } | Step::Leave, Event::Gone) => {
                 self.settle(now);

@@ -155,3 +155,14 @@ fn a_station_tells_that_it_gives_up_once() {
         }
     );
 }
+
+#[test]
+fn a_station_tells_that_it_restarts_the_board() {
+    let silence = [(0, Event::Elapsed), (0, Event::Gone), (60_000, Event::Elapsed)];
+    let lines = told(&silence.repeat(5));
+    assert_eq!(
+        lines.last().map(String::as_str),
+        Some("mcp-device warning: no address in a row of attempts; restarting, for the radio may be stuck")
+    );
+    assert_eq!(lines.len(), 5, "{lines:?}");
+}

@@ -167,3 +167,40 @@ fn a_network_lost_before_its_address_counts_as_a_failure() {
         script.sit_out();
     }
 }
+
+#[test]
+fn a_radio_that_stays_silent_is_restarted_with_the_board() {
+    let mut script = Script::new(7);
+    for attempt in 1..=5 {
+        if attempt % 2 == 0 {
+            script.on(Event::Joined);
+        }
+        let due = if attempt < 5 { Step::Leave } else { Step::Restart };
+        assert_eq!(script.on(Event::Elapsed), due, "attempt {attempt}");
+        if due == Step::Leave {
+            script.on(Event::Gone);
+            script.sit_out();
+        }
+    }
+    assert_eq!(script.on(Event::Gone), Step::Restart, "nothing comes after it");
+}
+
+#[test]
+fn neither_a_refusal_nor_a_network_that_gave_an_address_restarts_the_board() {
+    let mut script = Script::new(7);
+    for _ in 0..20 {
+        script.on(Event::Refused);
+        script.sit_out();
+    }
+    for _ in 0..20 {
+        for _ in 0..4 {
+            script.on(Event::Joined);
+            assert_eq!(script.on(Event::Elapsed), Step::Leave);
+            script.on(Event::Gone);
+            script.sit_out();
+        }
+        script.come_up();
+        script.on(Event::Gone);
+        script.sit_out();
+    }
+}
