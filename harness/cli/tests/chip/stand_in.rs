@@ -207,7 +207,14 @@ fn start(options: &Options, mut input: Box<dyn Read + Send>, mut output: Box<dyn
     // whoever is killed at once is gone before its child asks for the signal
     let only_ours = format!("test $PPID = {} && exec \"$0\" \"$@\"", std::process::id());
     let mut child = Command::new("setpriv")
-        .args(["--pdeathsig", "KILL", "sh", "-c", &only_ours, "qemu-system-riscv32"])
+        .args([
+            "--pdeathsig",
+            "KILL",
+            "sh",
+            "-c",
+            &only_ours,
+            "qemu-system-riscv32",
+        ])
         .args([
             "-M",
             "virt",

@@ -107,7 +107,10 @@ fn connect(address: SocketAddr, child: &mut Child, log: &Path) -> io::Result<Tcp
             let said = fs::read(log).unwrap_or_default();
             let said = String::from_utf8_lossy(&said);
             let last = said.lines().last().map(|line| format!(", and says: {line}"));
-            return Err(io::Error::other(format!("it has ended: {status}{}", last.unwrap_or_default())));
+            return Err(io::Error::other(format!(
+                "it has ended: {status}{}",
+                last.unwrap_or_default()
+            )));
         }
         std::thread::sleep(Duration::from_millis(20));
     }
