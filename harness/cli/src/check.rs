@@ -102,7 +102,13 @@ pub async fn run(args: Check) -> Exit {
         };
     }
     let gone = known.apply(&mut report);
-    let next = next(&name, &report, &args.reports.html, args.baseline.as_deref());
+    let next = next(
+        &name,
+        args.verbose,
+        &report,
+        &args.reports.html,
+        args.baseline.as_deref(),
+    );
     output::print(to_stderr, &report::brief(&report, style, &next));
     for line in gone {
         output::print(to_stderr, &format!("profile: {}\n", report::escape_line(&line)));
@@ -114,6 +120,7 @@ pub async fn run(args: Check) -> Exit {
 /// What to do now, line by line.
 fn next(
     target: &str,
+    is_verbose: bool,
     report: &Report,
     html: &Option<std::path::PathBuf>,
     baseline: Option<&Path>,
@@ -125,10 +132,12 @@ fn next(
         target.to_owned()
     };
     if let Some(first) = report.found().first() {
-        next.push(format!(
-            "Bytes and a line that repeats it:  mcp-hil check {quoted} --only {} -v",
-            first.id
-        ));
+        if !is_verbose {
+            next.push(format!(
+                "Bytes and a line that repeats it:  mcp-hil check {quoted} --only {} -v",
+                first.id
+            ));
+        }
         if html.is_none() {
             next.push(format!(
                 "Everything, to click through:      mcp-hil check {quoted} --html report.html"

@@ -2,15 +2,58 @@
 
 use crate::http::{Piece, Request};
 use crate::target::{Command, Endpoint};
+use serde_json::json;
 use std::fmt::Write as _;
 
 /// Headers that curl adds by itself, to be taken out when the request has none.
 const CURL_ADDS: [&str; 4] = ["Accept", "Content-Type", "User-Agent", "Expect"];
+const SESSION: &str = "Mcp-Session-Id";
 /// A run of one byte this long is written as a command instead.
 const LONG_RUN: usize = 200;
 
-/// A `curl` line for a request.
-pub fn curl(endpoint: &Endpoint, request: &Request) -> String {
+/// A `curl` line for a request. `session` is one that the server opened and that is over when the line is pasted: the
+/// line begins with a handshake for another.
+pub fn curl(endpoint: &Endpoint, request: &Request, session: Option<&str>) -> String {
+    let header = |wanted: &str| {
+        let mut headers = request.headers.iter();
+        headers.find(|(name, _)| name.eq_ignore_ascii_case(wanted))
+    };
+    let Some((name, session)) = header(SESSION).filter(|(_, value)| Some(value.as_str()) == session) else {
+        return one(endpoint, request, None);
+    };
+    let version = header("MCP-Protocol-Version").map_or("2025-11-25", |(_, version)| version);
+    let credentials = (request.headers.iter())
+        .filter(|(name, value)| endpoint.access.shown(name, value).is_some())
+        .cloned();
+    let pairs = [
+        ("Content-Type", "application/json"),
+        ("Accept", "application/json, text/event-stream"),
+    ];
+    let handshake = Request {
+        method: "POST".to_owned(),
+        path: request.path.clone(),
+        headers: pairs
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .into_iter()
+            .chain(credentials)
+            .collect(),
+        body: json!({
+            "jsonrpc": "2.0", "id": "curl", "method": "initialize",
+            "params": {"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "curl", "version": "1"}},
+        })
+        .to_string()
+        .into_bytes(),
+        chunked: Vec::new(),
+    };
+    format!(
+        "S=$({} | tr -d '\\r' | awk 'tolower($1) == \"mcp-session-id:\" {{print $2}}'); {}",
+        one(endpoint, &handshake, None),
+        one(endpoint, request, Some((name.as_str(), session.as_str())))
+    )
+}
+
+/// A line for one request, with the value of `session` from the variable `S`.
+fn one(endpoint: &Endpoint, request: &Request, session: Option<(&str, &str)>) -> String {
     let mut line = String::from("curl -sS -i");
     if request.method == "HEAD" {
         line.push_str(" -I");
@@ -19,6 +62,10 @@ pub fn curl(endpoint: &Endpoint, request: &Request) -> String {
     }
     for (name, value) in &request.headers {
         if name.eq_ignore_ascii_case("host") && *value == endpoint.authority {
+            continue;
+        }
+        if session == Some((name, value)) {
+            let _ = write!(line, " -H \"{name}: $S\"");
             continue;
         }
         let _ = match endpoint.access.shown(name, value) {
@@ -150,6 +197,38 @@ mod tests {
     }
 
     #[test]
+    fn a_session_that_is_over_is_opened_again() {
+        let endpoint = Endpoint::parse("http://127.0.0.1:80/mcp").unwrap();
+        let request = Request {
+            method: "DELETE".into(),
+            path: "/mcp".into(),
+            headers: vec![("Mcp-Session-Id".into(), "s-1".into())],
+            body: vec![],
+            chunked: vec![],
+        };
+        let line = curl(&endpoint, &request, Some("s-1"));
+        assert!(line.starts_with("S=$(curl -sS -i -X POST "), "{line}");
+        assert!(line.contains("\"method\":\"initialize\""), "{line}");
+        assert!(
+            line.contains("; curl -sS -i -X DELETE -H \"Mcp-Session-Id: $S\" "),
+            "{line}"
+        );
+        assert!(!line.contains("s-1"), "{line}");
+        // the shell finds the id in what a server answers
+        let answer = "HTTP/1.1 200 OK\\r\\nmcp-session-id: s-2\\r\\n\\r\\n{}";
+        let script = line.replace("curl -sS -i -X POST", &format!("printf '{answer}'"));
+        let script = script.replace("curl -sS -i -X DELETE", "echo");
+        assert!(
+            String::from_utf8(run(&script))
+                .unwrap()
+                .starts_with("-H Mcp-Session-Id: s-2 "),
+            "{script}"
+        );
+        // one that was made up is the point of the request
+        assert!(curl(&endpoint, &request, Some("s-3")).ends_with("-H 'Mcp-Session-Id: s-1' -H Accept: -H Content-Type: -H User-Agent: -H Expect: http://127.0.0.1/mcp"));
+    }
+
+    #[test]
     fn curl_takes_out_what_it_would_add() {
         let endpoint = Endpoint::parse("http://127.0.0.1:80/mcp").unwrap();
         let request = Request {
@@ -163,7 +242,7 @@ mod tests {
             chunked: vec![],
         };
         assert_eq!(
-            curl(&endpoint, &request),
+            curl(&endpoint, &request, None),
             "curl -sS -i -X POST -H 'Content-Type: application/json' -H Accept: -H User-Agent: -H Expect: \
              --data-binary '{\"a\":\"it'\\''s\"}' http://127.0.0.1/mcp"
         );

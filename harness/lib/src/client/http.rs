@@ -21,6 +21,8 @@ pub struct HttpWire {
     endpoint: Endpoint,
     limits: Limits,
     idle: Option<Box<Connection>>,
+    /// The last session that the server opened here.
+    session: Option<String>,
 }
 
 impl HttpWire {
@@ -30,6 +32,7 @@ impl HttpWire {
             endpoint,
             limits,
             idle: None,
+            session: None,
         }
     }
 
@@ -40,7 +43,16 @@ impl HttpWire {
 
     /// Sends a request and reads its answer, over the open connection if it is still good.
     pub async fn exchange(&mut self, request: &Request) -> Exchange {
-        let repeat = repeat::curl(&self.endpoint, request);
+        let exchange = self.send(request).await;
+        let opened = exchange.reply().and_then(|reply| reply.header("mcp-session-id"));
+        if let Some(opened) = opened {
+            self.session = Some(opened.to_owned());
+        }
+        exchange
+    }
+
+    async fn send(&mut self, request: &Request) -> Exchange {
+        let repeat = repeat::curl(&self.endpoint, request, self.session.as_deref());
         if let Some(mut connection) = self.idle.take()
             && connection.is_reusable()
         {

@@ -28,7 +28,7 @@ impl Watch {
         let mut watch = Self {
             connection: Connection::open(endpoint, limits.connect).await?,
             method: request.method.clone(),
-            repeat: repeat::curl(endpoint, request),
+            repeat: repeat::curl(endpoint, request, None),
         };
         let exchange = watch
             .read(&request.to_bytes(), limits.answer, Answer::is_event_stream)
