@@ -202,7 +202,8 @@ pub(crate) struct Check {
     /// Also call this tool, though it does not say that it only reads; may be repeated
     #[arg(long, value_name = "NAME")]
     pub allow_tool: Vec<String>,
-    /// Also check mDNS on this interface, given by its name or an address of it; a board may rename itself for it
+    /// Also check mDNS on this interface, given by its name or an address of it; a board may rename itself for it. For
+    /// mdns:NAME, mdns:NAME%IF and virtual it is checked without this, where the board is
     #[arg(long, value_name = "NAME|ADDR")]
     pub mdns: Option<String>,
     /// Repeats the generated arguments of an earlier run

@@ -12,7 +12,9 @@ use mcp_hil_conformance::only::Only;
 use mcp_hil_conformance::run::{self, RunError};
 use mcp_hil_conformance::verdict::Verdict;
 use mcp_hil_conformance::{checks, report as shown, text};
+use mcp_hil_harness::discover::interfaces;
 use mcp_hil_harness::report::{self, Report};
+use mcp_hil_harness::target::Target;
 use std::io::IsTerminal as _;
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -55,7 +57,7 @@ pub async fn run(args: Check) -> Exit {
         revisions: args.revision,
         only,
         allow_tools: args.allow_tool,
-        interface: args.mdns,
+        interface: args.mdns.or_else(|| of_link(&name, &subject.target)),
         seed: args.seed.unwrap_or_else(seed),
         jobs: args.jobs,
         deadline_factor: args.deadline_factor,
@@ -115,6 +117,21 @@ pub async fn run(args: Check) -> Exit {
     }
     drop(open);
     sinks.finish(&report, args.strict)
+}
+
+/// The interface on which mDNS is checked unasked: that of a board named by mDNS, or of a virtual board.
+fn of_link(name: &str, target: &Target) -> Option<String> {
+    let board = name.strip_prefix("mdns:");
+    if let Some((_, named)) = board.and_then(|board| board.rsplit_once('%')) {
+        return Some(named.to_owned());
+    }
+    let Target::Http(endpoint) = target else {
+        return None;
+    };
+    let is_near = board.is_some() || name == "virtual" || name.starts_with("virtual:");
+    let address = endpoint.host.parse().ok().filter(|_| is_near)?;
+    let all = interfaces::list().ok()?;
+    interfaces::towards(&all, address).map(|interface| interface.name.clone())
 }
 
 /// What to do now, line by line.

@@ -141,6 +141,19 @@ pub fn choose(all: &[Interface], wanted: &[String]) -> Result<Vec<Interface>, In
     Ok(all.iter().filter(chosen).cloned().collect())
 }
 
+/// The one that is up and on whose network an address is: of several the narrowest.
+pub fn towards(all: &[Interface], address: IpAddr) -> Option<&Interface> {
+    let prefix = |interface: &&Interface| {
+        let networks = interface.networks.iter();
+        let near = networks.filter(|network| network.contains(address));
+        near.map(|network| network.prefix).max()
+    };
+    let near = all
+        .iter()
+        .filter(|interface| interface.up && prefix(interface).is_some());
+    near.max_by_key(prefix)
+}
+
 fn ip(address: &SockaddrStorage) -> Option<IpAddr> {
     let v4 = address.as_sockaddr_in().map(|address| IpAddr::V4(address.ip()));
     v4.or_else(|| address.as_sockaddr_in6().map(|address| IpAddr::V6(address.ip())))
@@ -185,6 +198,22 @@ mod tests {
                 "{address} in {net}"
             );
         }
+    }
+
+    #[test]
+    fn an_address_is_reached_by_the_narrowest_network_that_holds_it() {
+        let all = [
+            interface("wide", true, "10.0.0.1/8"),
+            interface("narrow", true, "10.1.0.1/16"),
+            interface("down", false, "10.1.2.1/24"),
+        ];
+        let towards = |address: &str| {
+            let found = towards(&all, address.parse().unwrap());
+            found.map(|interface| interface.name.as_str())
+        };
+        assert_eq!(towards("10.1.2.3"), Some("narrow"));
+        assert_eq!(towards("10.2.0.1"), Some("wide"));
+        assert_eq!(towards("192.168.0.1"), None);
     }
 
     fn interface(name: &str, up: bool, net: &str) -> Interface {
