@@ -1,7 +1,7 @@
-//! A board's mDNS responder, right or broken by one fault, on loopback.
+//! A board's mDNS responder, right or broken by one fault.
 //!
-//! [`Responder`] announces an endpoint on a loopback address as its board would; each /24 of 127.0.0.0/8 counts as a
-//! link of its own, so many can be tried at once without privileges.
+//! [`Responder`] announces an endpoint on an address of this host as its board would. Each /24 counts as a link of its
+//! own: on loopback many can be tried at once without privileges.
 
 mod engine;
 mod zone;
@@ -37,13 +37,13 @@ impl Drop for Responder {
 }
 
 impl Responder {
-    /// Announces the endpoint at a loopback address and port, broken by a fault if there is one.
+    /// Announces the endpoint at an address of this host and a port, broken by a fault if there is one.
     ///
     /// # Errors
-    /// Port 5353 can't be had on this address, or loopback carries no multicast.
+    /// Port 5353 can't be had on this address, or its interface carries no multicast.
     pub fn start(address: SocketAddrV4, fault: Option<&Fault>) -> io::Result<Self> {
         let sockets = Sockets {
-            group: socket(GROUP, PORT)?,
+            group: group(*address.ip())?,
             own: socket(*address.ip(), PORT)?,
             other: socket(*address.ip(), 0)?,
         };
@@ -67,22 +67,31 @@ struct Sockets {
     other: UdpSocket,
 }
 
+/// Hears the group on the interface with an address.
+fn group(of: Ipv4Addr) -> io::Result<UdpSocket> {
+    let socket = open(GROUP, PORT)?;
+    socket.join_multicast_v4(&GROUP, &of)?;
+    #[cfg(target_os = "linux")]
+    socket.set_multicast_all_v4(false)?;
+    UdpSocket::from_std(socket.into())
+}
+
+/// Hears what is sent to an address, and sends from there.
 fn socket(address: Ipv4Addr, port: u16) -> io::Result<UdpSocket> {
+    let socket = open(address, port)?;
+    socket.set_multicast_if_v4(&address)?;
+    socket.set_multicast_ttl_v4(255)?;
+    socket.set_multicast_loop_v4(true)?;
+    UdpSocket::from_std(socket.into())
+}
+
+fn open(address: Ipv4Addr, port: u16) -> io::Result<Socket> {
     let socket = Socket::new(Domain::IPV4, Type::DGRAM, Some(Protocol::UDP))?;
     socket.set_reuse_address(true)?;
     socket.set_reuse_port(true)?;
     socket.bind(&SocketAddr::from((address, port)).into())?;
-    if address == GROUP {
-        socket.join_multicast_v4(&GROUP, &Ipv4Addr::LOCALHOST)?;
-        #[cfg(target_os = "linux")]
-        socket.set_multicast_all_v4(false)?;
-    } else {
-        socket.set_multicast_if_v4(&address)?;
-        socket.set_multicast_ttl_v4(255)?;
-        socket.set_multicast_loop_v4(true)?;
-    }
     socket.set_nonblocking(true)?;
-    UdpSocket::from_std(socket.into())
+    Ok(socket)
 }
 
 async fn serve(sockets: Sockets, mut engine: Engine, changed: Arc<AtomicU64>) -> io::Result<()> {

@@ -23,6 +23,9 @@ const FACTOR: f64 = 0.2;
 /// Port of every endpoint that is announced by mDNS.
 const LINK: u16 = 18791;
 
+/// How many links with cables there are, as `links` makes them: 10.99.N.1 is the board of link N.
+const LINKS: &str = "MCP_HIL_LINKS";
+
 /// A good server that a fault breaks.
 #[derive(Clone, Copy)]
 pub struct Broken {
@@ -133,8 +136,18 @@ pub fn grade(broken: Broken, revision: Revision, only: Vec<String>) -> Result<Gr
     })
 }
 
-/// A link of its own: the endpoint's port, which is the same on each, claims it.
-async fn link() -> Result<TcpListener, Failed> {
+/// A link of its own, and the interface from which it is asked: the endpoint's port, which is the same on each, claims it.
+async fn link() -> Result<(TcpListener, String), Failed> {
+    if let Some(links) = std::env::var_os(LINKS) {
+        let count: u8 = links.to_string_lossy().parse()?;
+        for number in 0..count {
+            let address = Ipv4Addr::new(10, 99, number, 1);
+            if let Ok(listener) = TcpListener::bind((address, LINK)).await {
+                return Ok((listener, format!("asker{number}")));
+            }
+        }
+        return Err(Failed::from("no link is free"));
+    }
     let first = std::process::id()
         ^ std::time::SystemTime::now()
             .duration_since(std::time::UNIX_EPOCH)?
@@ -143,7 +156,7 @@ async fn link() -> Result<TcpListener, Failed> {
         let [a, b, ..] = first.wrapping_add(number * 7).to_le_bytes();
         let address = Ipv4Addr::new(127, 1 + a % 250, b, 1);
         if let Ok(listener) = TcpListener::bind((address, LINK)).await {
-            return Ok(listener);
+            return Ok((listener, "lo".to_owned()));
         }
     }
     Err(Failed::from("no link of 127.0.0.0/8 is free"))
@@ -152,14 +165,14 @@ async fn link() -> Result<TcpListener, Failed> {
 /// Grades what a board announces by mDNS, with a fault or without, on a link of its own.
 pub fn grade_mdns(fault: Option<&'static Fault>, only: Vec<String>) -> Result<Graded, Failed> {
     runtime()?.block_on(async {
-        let listener = link().await?;
+        let (listener, interface) = link().await?;
         let SocketAddr::V4(address) = listener.local_addr()? else {
             return Err(Failed::from("the link has no IPv4 address"));
         };
         let responder = Responder::start(address, fault)?;
         let target = Target::Http(Endpoint::parse(&format!("http://{address}/mcp"))?);
         let options = Options {
-            interface: Some("lo".to_owned()),
+            interface: Some(interface),
             deadline_factor: 1.0,
             ..options(Revision::R2025_11_25, &only)?
         };
