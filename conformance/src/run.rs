@@ -72,6 +72,8 @@ pub enum RunError {
 enum Round {
     /// It talks MCP; several at once.
     Exchanges,
+    /// It needs more than one connection: apart, so that one that waits for its second keeps none of the others waiting.
+    Connections,
     /// It asks by multicast, which a board answers once a second: one at a time.
     Network,
     /// It looks back at what was said.
@@ -83,6 +85,7 @@ impl Round {
         match check {
             _ if check.is_once() => Self::Network,
             _ if check.looks_back => Self::LookingBack,
+            _ if check.connections > 1 => Self::Connections,
             _ => Self::Exchanges,
         }
     }
@@ -140,6 +143,7 @@ pub async fn run(
         let shared = Rc::new(survey(target, revision, limits, options).await?);
         for (round, jobs) in [
             (Round::Exchanges, options.jobs),
+            (Round::Connections, options.jobs),
             (Round::Network, 1),
             (Round::LookingBack, options.jobs),
         ] {

@@ -86,7 +86,7 @@ impl HttpWire {
     }
 
     /// Sends raw pieces over a connection of their own and reads one answer for each method. With `closing`, also waits
-    /// for the server to close, and says whether it did.
+    /// for the server to close, and says whether it did; after the last chunk of an event stream it is not waited for.
     pub async fn raw(
         &mut self,
         pieces: &[Piece],
@@ -112,10 +112,12 @@ impl HttpWire {
         let talk = connection
             .converse(pieces, methods, self.limits.answer, |_| {})
             .await;
+        let is_stream = talk.answers.last().is_some_and(Answer::is_event_stream);
         let mut exchange = self.evidence(talk, repeat);
         let mut closed = None;
         if let (Some(limit), None) = (closing, &exchange.fault) {
-            let (did, extra) = connection.closes_within(limit).await;
+            let ended = |extra: &[u8]| is_stream && has_last_chunk(&exchange.received, extra);
+            let (did, extra) = connection.closes_within(limit, ended).await;
             closed = Some(did);
             exchange.received.extend_from_slice(&extra);
             exchange.fault = (!extra.is_empty()).then_some(Fault::Extra(extra.len()));
@@ -237,5 +239,28 @@ impl HttpWire {
             repeat: access.redact(&exchange.repeat),
             ..exchange
         }
+    }
+}
+
+/// Whether a chunked body that came in two parts is over (RFC 9112, section 7.1).
+fn has_last_chunk(first: &[u8], rest: &[u8]) -> bool {
+    const LAST: &[u8] = b"\r\n0\r\n\r\n";
+    let tail = &first[first.len().saturating_sub(LAST.len())..];
+    [tail, rest].concat().ends_with(LAST)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_chunk_is_seen_however_it_is_split() {
+        let body = b"6\r\ndata:0\r\n0\r\n\r\n";
+        for at in 0..=body.len() {
+            assert!(has_last_chunk(&body[..at], &body[at..]), "split at {at}");
+        }
+        assert!(!has_last_chunk(b"6\r\ndata:0\r\n0\r\n", b""));
+        // an event's own line ends
+        assert!(!has_last_chunk(b"data: 0\r\n\r\n", b"\r\n"));
     }
 }

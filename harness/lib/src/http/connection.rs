@@ -225,12 +225,20 @@ impl Connection {
         talk
     }
 
-    /// Whether the server closes within a time; also bytes that it sends before.
-    pub async fn closes_within(&mut self, limit: Duration) -> (bool, Vec<u8>) {
+    /// Whether the server closes within a time; also bytes that it sends before. Once `enough` says so of these, it is
+    /// waited no longer.
+    pub async fn closes_within(
+        &mut self,
+        limit: Duration,
+        enough: impl Fn(&[u8]) -> bool,
+    ) -> (bool, Vec<u8>) {
         let deadline = Instant::now() + limit;
         let mut extra = Vec::new();
         let mut buffer = [0; 1024];
         loop {
+            if enough(&extra) {
+                return (false, extra);
+            }
             match timeout_at(deadline, self.stream.read(&mut buffer)).await {
                 Ok(Ok(0) | Err(_)) => return (true, extra),
                 Ok(Ok(count)) => extra.extend_from_slice(&buffer[..count]),
