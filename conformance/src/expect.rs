@@ -170,6 +170,12 @@ pub fn sent_message(exchange: &Exchange) -> Option<Value> {
     serde_json::from_slice(&exchange.sent[head.map_or(0, |end| end + 4)..]).ok()
 }
 
+/// Whether the request said in its `_meta` that it is of 2026-07-28: a server of both eras may take others for legacy ones.
+pub fn is_modern(exchange: &Exchange) -> bool {
+    let sent = String::from_utf8_lossy(&exchange.sent);
+    sent.contains(r#""io.modelcontextprotocol/protocolVersion":"2026-07-28""#)
+}
+
 /// HTTP status of the answer; none over standard streams.
 pub fn status(exchange: &Exchange) -> Option<u16> {
     exchange.reply().and_then(|reply| reply.status)

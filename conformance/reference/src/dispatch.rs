@@ -13,7 +13,7 @@ use crate::json::{Json, quote};
 use crate::jsonrpc::{Error, Kind, Message, Request, RequestId, response};
 use crate::outlet::Outlet;
 use crate::scope::Scope;
-use crate::{Server, tools};
+use crate::{Server, official, tools};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -109,7 +109,7 @@ pub(crate) async fn handle(
                 () = running.cancelled() => Reply::Cancelled,
             }
         }
-        (Era::Modern, Message::Response) => {
+        (Era::Modern, Message::Response { .. }) => {
             let reason = format!("a {MODERN} client sends no responses");
             reply(Era::Modern, None, &Err(Error::new(Kind::InvalidRequest, reason)))
         }
@@ -120,7 +120,12 @@ pub(crate) async fn handle(
             }
             Reply::Accepted
         }
-        (Era::Legacy, Message::Response) => Reply::Accepted,
+        (Era::Legacy, Message::Response { id, outcome }) => {
+            if let Some(RequestId::String(id)) = id {
+                scope.answered(&id, outcome);
+            }
+            Reply::Accepted
+        }
     }
 }
 
@@ -191,7 +196,7 @@ async fn respond(context: &Context<'_>, request: &Request, transport: &Transport
     let over_http = matches!(transport, Transport::Http(_));
     if outcome.is_ok() && request.method == "initialize" && context.has(Feature::Sessions) && over_http {
         let text = response(Some(&request.id), &outcome);
-        let id = server.sessions.begin();
+        let id = server.sessions.begin(request.params.get("capabilities"));
         return Reply::Session { id, text };
     }
     reply(era, Some(&request.id), &outcome)
@@ -202,7 +207,7 @@ fn era(message: &Message, transport: &Transport<'_>) -> Result<Era, (Option<Requ
     let (id, params) = match message {
         Message::Request(request) => (Some(&request.id), Some(&request.params)),
         Message::Notification { params, .. } => (None, Some(params)),
-        Message::Response => (None, None),
+        Message::Response { .. } => (None, None),
     };
     let meta = params.and_then(|params| params.get("_meta"));
     if meta.is_some_and(|meta| meta.get(META_VERSION).is_some()) {
@@ -259,6 +264,11 @@ fn capabilities(context: &Context<'_>) -> Json {
     if context.has(Feature::Logging) {
         capabilities = capabilities.with("logging", none());
     }
+    if context.has(Feature::Official) {
+        for (name, capability) in official::capabilities(context.era) {
+            capabilities = capabilities.with(name, capability);
+        }
+    }
     if context.has(Feature::Tasks) {
         capabilities = match context.era {
             Era::Legacy => {
@@ -299,7 +309,9 @@ fn status(error: &Error, era: Era) -> StatusCode {
     match (error.kind, era) {
         (Kind::MethodNotFound, Era::Modern) | (Kind::NoSession, _) => StatusCode::NOT_FOUND,
         // A legacy client reads 404 as "session gone".
-        (Kind::MethodNotFound | Kind::InvalidParams | Kind::TooLarge | Kind::Busy, _) => StatusCode::OK,
+        (Kind::MethodNotFound | Kind::InvalidParams | Kind::NoResource | Kind::TooLarge | Kind::Busy, _) => {
+            StatusCode::OK
+        }
         _ => StatusCode::BAD_REQUEST,
     }
 }

@@ -22,10 +22,12 @@ pub enum Feature {
     Subscriptions,
     /// The tool `ask_name`, which needs input of the client's (2026-07-28).
     InputRequired,
+    /// Tools, resources, prompts and completions that the official suite wants to find. Comes with all the others.
+    Official,
 }
 
 impl Feature {
-    /// All of them.
+    /// All but the last, which brings names of somebody else's.
     pub const ALL: [Self; 7] = [
         Self::Sessions,
         Self::Streams,
@@ -46,6 +48,7 @@ impl Feature {
             Self::Tasks => "tasks",
             Self::Subscriptions => "subscriptions",
             Self::InputRequired => "input-required",
+            Self::Official => "official",
         }
     }
 }
@@ -59,16 +62,16 @@ impl fmt::Display for Feature {
 /// A name that no feature has.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
-    "no feature {0:?}; use sessions, streams, progress, logging, tasks, subscriptions, input-required or all"
+    "no feature {0:?}; use sessions, streams, progress, logging, tasks, subscriptions, input-required, all, or official"
 )]
 pub struct UnknownFeature(pub String);
 
-/// A set of features. Reads one name, or `all`.
+/// A set of features. Reads one name, `all`, or `official`, which is all and what the official suite wants.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Features(u8);
 
 impl Features {
-    /// Every feature.
+    /// Every feature of [`Feature::ALL`].
     pub fn all() -> Self {
         Feature::ALL.into_iter().collect()
     }
@@ -107,6 +110,9 @@ impl FromStr for Features {
         if name == "all" {
             return Ok(Self::all());
         }
+        if name == Feature::Official.as_str() {
+            return Ok(Self(Self::all().0 | bit(Feature::Official)));
+        }
         let feature = Feature::ALL.into_iter().find(|feature| feature.as_str() == name);
         feature
             .map(|feature| Self(bit(feature)))
@@ -130,6 +136,9 @@ mod tests {
             );
         }
         assert_eq!("all".parse(), Ok(Features::all()));
+        assert!(!Features::all().has(Feature::Official));
+        let official: Features = "official".parse().unwrap();
+        assert!(official.has(Feature::Official) && official.any(&Feature::ALL));
         assert_eq!(
             "Tasks".parse::<Features>(),
             Err(UnknownFeature("Tasks".to_owned()))

@@ -49,8 +49,15 @@ pub(crate) struct Request {
 #[derive(Debug)]
 pub(crate) enum Message {
     Request(Request),
-    Notification { method: String, params: Json },
-    Response,
+    Notification {
+        method: String,
+        params: Json,
+    },
+    /// An answer to what the server asked; an error may come without an id.
+    Response {
+        id: Option<RequestId>,
+        outcome: Result<Json, Json>,
+    },
 }
 
 /// What an error means; the code and the HTTP status follow from it.
@@ -68,6 +75,8 @@ pub(crate) enum Kind {
     MissingCapability,
     /// A session id that is none, or no longer.
     NoSession,
+    /// There is no such resource, in legacy.
+    NoResource,
     /// No room for what was asked; it may be asked again.
     Busy,
     /// The answer is larger than an answer may be.
@@ -84,6 +93,7 @@ impl Kind {
             Self::HeaderMismatch => -32020,
             Self::UnsupportedVersion => -32022,
             Self::MissingCapability => -32021,
+            Self::NoResource => -32002,
             Self::TooLarge | Self::Busy => -32603,
         }
     }
@@ -146,8 +156,14 @@ impl Message {
         }
         if is_response {
             return match (result, error) {
-                (Some(_), None) if id.is_some() => Ok(Self::Response),
-                (None, Some(error)) if is_error_object(&error) => Ok(Self::Response),
+                (Some(result), None) if id.is_some() => Ok(Self::Response {
+                    id,
+                    outcome: Ok(result),
+                }),
+                (None, Some(error)) if is_error_object(&error) => Ok(Self::Response {
+                    id,
+                    outcome: Err(error),
+                }),
                 _ => Err((None, invalid("a response has an id and either result or error"))),
             };
         }
@@ -299,11 +315,11 @@ mod tests {
         ));
         assert!(matches!(
             read(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#),
-            Ok(Message::Response)
+            Ok(Message::Response { .. })
         ));
         assert!(matches!(
             read(r#"{"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"no"}}"#),
-            Ok(Message::Response)
+            Ok(Message::Response { .. })
         ));
         for text in [
             r#"{"jsonrpc":"2.0","result":{}}"#,

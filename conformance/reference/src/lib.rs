@@ -12,6 +12,7 @@ mod http;
 mod jobs;
 mod json;
 mod jsonrpc;
+mod official;
 mod outlet;
 mod scope;
 mod state;

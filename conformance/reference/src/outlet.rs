@@ -22,6 +22,19 @@ impl Outlet {
         self.0.is_some()
     }
 
+    /// Sends a request, whose answer comes in a message of its own.
+    pub(crate) fn request(&self, id: &str, method: &str, params: Json) {
+        if let Some(sender) = &self.0 {
+            let message = Json::object([
+                ("jsonrpc", "2.0".into()),
+                ("id", id.into()),
+                ("method", method.into()),
+                ("params", params),
+            ]);
+            sender.send(message.to_string()).ok();
+        }
+    }
+
     /// Sends a notification. One that nobody takes is lost, as notifications may be.
     pub(crate) fn notify(&self, method: &str, params: Json) {
         if let Some(sender) = &self.0 {

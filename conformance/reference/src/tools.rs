@@ -14,7 +14,7 @@ use crate::json::{Json, quote};
 use crate::jsonrpc::{Error, Kind};
 use crate::state::State;
 use crate::validate::Schema;
-use crate::{Server, cursor};
+use crate::{Server, cursor, official};
 pub(crate) use slow::Reporter;
 use std::pin::Pin;
 
@@ -31,6 +31,8 @@ enum Call {
     Slow(bool),
     /// It needs input of the client's.
     Asks,
+    /// It is of this entry of the official fixtures.
+    Official(&'static Json),
 }
 
 type Waiting<'a> = Pin<Box<dyn Future<Output = Outcome> + Send + 'a>>;
@@ -65,7 +67,7 @@ pub(crate) struct Tool {
 }
 
 /// What a tool gives back.
-enum Outcome {
+pub(crate) enum Outcome {
     Text(String),
     Structured(Json),
     /// The tool could not do it; the text tells a model why and what to try.
@@ -73,7 +75,7 @@ enum Outcome {
 }
 
 impl Outcome {
-    fn into_result(self) -> Json {
+    pub(crate) fn into_result(self) -> Json {
         let (text, member) = match self {
             Self::Text(text) => (text, None),
             Self::Structured(value) => (value.to_string(), Some(("structuredContent", value))),
@@ -89,9 +91,23 @@ impl Outcome {
 }
 
 impl Tool {
+    fn new(name: &'static str, definition: &Json, call: Call) -> Self {
+        let input = definition.get("inputSchema").expect("a tool has an inputSchema");
+        Self {
+            name,
+            definition: definition.clone(),
+            input: Schema::read(input).expect("inputSchema keeps to known keywords"),
+            call,
+        }
+    }
+
     /// Whether a client of this era is offered it.
     fn is_offered(&self, era: Era) -> bool {
-        era == Era::Modern || !matches!(self.call, Call::Asks)
+        match self.call {
+            Call::Asks => era == Era::Modern,
+            Call::Official(entry) => official::is_offered(entry, era),
+            _ => true,
+        }
     }
 
     /// It as a client of this era sees it.
@@ -113,6 +129,7 @@ fn is_switched_on(call: Call, features: Features) -> bool {
         Call::Slow(false) => features.any(&[Feature::Progress, Feature::Logging, Feature::Tasks]),
         Call::Slow(true) => features.has(Feature::Tasks),
         Call::Asks => features.has(Feature::InputRequired),
+        Call::Official(_) => features.has(Feature::Official),
     }
 }
 
@@ -124,24 +141,20 @@ pub(crate) fn catalogue(features: Features) -> Vec<Tool> {
         .get("tools")
         .and_then(Json::as_array)
         .expect("the contract has tools");
-    let tool = |definition: &Json| {
+    let known = |definition: &Json| {
         let name = definition.get("name").and_then(Json::as_str);
-        let (name, call) = CALLS
-            .into_iter()
-            .find(|(known, _)| Some(*known) == name)
-            .expect("a known tool");
-        let input = definition.get("inputSchema").expect("a tool has an inputSchema");
-        let input = Schema::read(input).expect("inputSchema keeps to known keywords");
-        Tool {
-            name,
-            definition: definition.clone(),
-            input,
-            call,
-        }
+        let known = CALLS.into_iter().find(|(known, _)| Some(*known) == name);
+        let (name, call) = known.expect("a known tool");
+        Tool::new(name, definition, call)
     };
+    let official = official::tools().iter().filter_map(|entry| {
+        let definition = entry.get("definition")?;
+        let name = definition.get("name")?.as_str()?;
+        Some(Tool::new(name, definition, Call::Official(entry)))
+    });
     let more = Json::read(slow::TOOLS.as_bytes()).expect("more tools are JSON");
     let more = more.as_array().expect("more tools are a list");
-    let tools = definitions.iter().chain(more).map(tool);
+    let tools = definitions.iter().chain(more).map(known).chain(official);
     tools.filter(|tool| is_switched_on(tool.call, features)).collect()
 }
 
@@ -201,6 +214,7 @@ pub(crate) async fn call(context: &Context<'_>, params: &Json) -> Result<Json, E
             }
             None => slow::count(arguments.clone(), context.reporter(params)?).await,
         },
+        Call::Official(entry) => return official::call(context, entry, params).await,
         Call::Asks => return ask::name(params, context.capabilities(params), &server.seal),
     };
     Ok(outcome.into_result())

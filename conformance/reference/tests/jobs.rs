@@ -3,51 +3,29 @@
 
 mod support;
 
-use mcp_hil_reference::{Options, Server, serve_stdio};
+use mcp_hil_reference::Options;
 use serde_json::{Value, json};
 use std::time::Duration;
-use support::modern_request;
-use tokio::io::{
-    AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf, duplex, split,
-};
-use tokio::task::JoinHandle;
-use tokio::time::{Instant, advance, sleep, timeout};
+use support::{Client, modern_request};
+use tokio::io::AsyncWriteExt;
+use tokio::time::{Instant, advance, sleep};
 
-struct Client {
-    input: WriteHalf<DuplexStream>,
-    output: Lines<BufReader<ReadHalf<DuplexStream>>>,
-    task: JoinHandle<std::io::Result<()>>,
+/// A client that only calls tools.
+struct Caller(Client);
+
+fn start() -> Caller {
+    Caller(Client::start(Options::default(), 4096))
 }
 
-fn start() -> Client {
-    let (client, server) = duplex(4096);
-    let (output, input) = split(client);
-    let (reader, writer) = split(server);
-    let task = tokio::spawn(async { serve_stdio(reader, writer, &Server::new(Options::default())).await });
-    Client {
-        input,
-        output: BufReader::new(output).lines(),
-        task,
-    }
-}
-
-impl Client {
+impl Caller {
     async fn call(&mut self, id: i64, tool: &str, arguments: Value) {
         let call = modern_request(id, "tools/call", json!({ "name": tool, "arguments": arguments }));
-        self.input
-            .write_all(format!("{call}\n").as_bytes())
-            .await
-            .unwrap();
+        self.0.send(call.to_string()).await;
     }
 
     /// The next answer: its id, and what the tool gave back.
     async fn answer(&mut self) -> (i64, Value) {
-        let line = timeout(Duration::from_secs(60), self.output.next_line()).await;
-        let line = line
-            .expect("an answer in time")
-            .unwrap()
-            .expect("the server is still there");
-        let mut answer: Value = serde_json::from_str(&line).unwrap();
+        let mut answer = self.0.answer().await;
         let result = answer["result"]["structuredContent"].take();
         (answer["id"].as_i64().unwrap(), result)
     }
@@ -171,11 +149,10 @@ async fn at_the_end_of_the_input_a_stop_that_waits_is_still_answered() {
     let id = client.start("sweep", json!({ "step_ms": 1000 })).await;
     sleep(Duration::from_millis(1500)).await;
     client.call(1, "job_stop", json!({ "job_id": id })).await;
-    client.input.shutdown().await.unwrap();
+    client.0.input.shutdown().await.unwrap();
     let (_, stopped) = client.answer().await;
     assert_eq!(stopped["outcome"], "stopped");
-    assert_eq!(client.output.next_line().await.unwrap(), None);
-    client.task.await.unwrap().unwrap();
+    client.0.end().await;
 }
 
 #[tokio::test(start_paused = true)]

@@ -3,62 +3,15 @@
 
 mod support;
 
-use mcp_hil_reference::{Options, Server, serve_stdio};
+use mcp_hil_reference::Options;
 use serde_json::{Value, json};
 use std::time::Duration;
-use support::{error, initialize, legacy_request, modern_request};
-use tokio::io::{
-    AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf, duplex, split,
-};
-use tokio::task::JoinHandle;
+use support::{Client, error, initialize, legacy_request, modern_request};
+use tokio::io::AsyncWriteExt;
 use tokio::time::timeout;
 
-struct Client {
-    input: WriteHalf<DuplexStream>,
-    output: Lines<BufReader<ReadHalf<DuplexStream>>>,
-    task: JoinHandle<std::io::Result<()>>,
-}
-
 fn start() -> Client {
-    let (client, server) = duplex(64);
-    let (output, input) = split(client);
-    let (reader, writer) = split(server);
-    let task = tokio::spawn(async { serve_stdio(reader, writer, &Server::new(Options::default())).await });
-    Client {
-        input,
-        output: BufReader::new(output).lines(),
-        task,
-    }
-}
-
-impl Client {
-    async fn send(&mut self, line: impl AsRef<[u8]>) {
-        self.input.write_all(line.as_ref()).await.unwrap();
-        self.input.write_all(b"\n").await.unwrap();
-    }
-
-    async fn answer(&mut self) -> Value {
-        let line = timeout(Duration::from_secs(5), self.output.next_line())
-            .await
-            .expect("an answer in time");
-        serde_json::from_str(&line.unwrap().expect("the server is still there")).unwrap()
-    }
-
-    async fn ask(&mut self, message: Value) -> Value {
-        self.send(message.to_string()).await;
-        self.answer().await
-    }
-
-    /// Ends the input; the server must end too, having said nothing more.
-    async fn end(mut self) {
-        self.input.shutdown().await.unwrap();
-        timeout(Duration::from_secs(5), self.task)
-            .await
-            .expect("ended in time")
-            .unwrap()
-            .unwrap();
-        assert_eq!(self.output.next_line().await.unwrap(), None);
-    }
+    Client::start(Options::default(), 64)
 }
 
 #[tokio::test]

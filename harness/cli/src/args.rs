@@ -261,8 +261,8 @@ pub(crate) struct Reference {
     /// Tools on a page of tools/list
     #[arg(long, value_name = "N", default_value = "4")]
     pub page_size: NonZeroUsize,
-    /// What it can do beyond the contract: sessions, streams, progress, logging, tasks, subscriptions, input-required
-    /// or all; may be repeated
+    /// What it can do beyond the contract: sessions, streams, progress, logging, tasks, subscriptions, input-required,
+    /// all of these, or official, which is all and what the official suite wants to find; may be repeated
     #[arg(long, value_name = "NAME", value_parser = str::parse::<Features>)]
     pub feature: Vec<Features>,
     /// Serve on standard input and output instead

@@ -10,6 +10,11 @@ use crate::outlet::Outlet;
 use crate::scope::{LEVELS, Scope};
 use crate::tasks::ttl;
 use crate::tools::Reporter;
+use std::time::Duration;
+use tokio::time::sleep;
+
+/// How long a client may take to answer, which may have to ask its user.
+const ASK_LIMIT: Duration = Duration::from_secs(60);
 
 pub(crate) struct Context<'a> {
     pub(crate) server: &'a Server,
@@ -22,6 +27,34 @@ pub(crate) struct Context<'a> {
 impl Context<'_> {
     pub(super) fn has(&self, feature: Feature) -> bool {
         self.server.options.features.has(feature)
+    }
+
+    /// Whether a legacy client declared a capability at its beginning.
+    pub(crate) fn client_has(&self, capability: &str) -> bool {
+        self.scope.declares(capability)
+    }
+
+    /// Asks a legacy client something while it waits for this answer.
+    ///
+    /// # Errors
+    /// Why there is no answer, or the error that it is.
+    pub(crate) async fn ask(&self, method: &str, params: Json) -> Result<Json, String> {
+        if !self.outlet.is_open() {
+            return Err("the client does not take an event stream, so it can't be asked".to_owned());
+        }
+        let mut asked = self.scope.asks();
+        self.outlet.request(&asked.id, method, params);
+        let mut closing = self.server.closing.subscribe();
+        let answer = tokio::select! {
+            answer = asked.answer() => answer,
+            _ = closing.wait_for(|closing| *closing) => None,
+            () = sleep(ASK_LIMIT) => None,
+        };
+        match answer {
+            Some(Ok(result)) => Ok(result),
+            Some(Err(error)) => Err(format!("the client answered {method} with {error}")),
+            None => Err(format!("the client did not answer {method}")),
+        }
     }
 
     /// The capabilities that a modern request declares.

@@ -8,7 +8,7 @@ use super::{
 use crate::features::Feature;
 use crate::json::Json;
 use crate::jsonrpc::{Error, Kind, Request};
-use crate::tools;
+use crate::{official, tools};
 use std::sync::atomic::Ordering;
 
 pub(super) async fn answer(
@@ -23,6 +23,7 @@ pub(super) async fn answer(
     if let Transport::Stdio { initialized, .. } = transport {
         if method == "initialize" {
             let result = initialize(context, &request.params)?;
+            context.scope.begins(request.params.get("capabilities"));
             initialized.store(true, Ordering::Relaxed);
             return Ok(result);
         }
@@ -45,7 +46,12 @@ pub(super) async fn answer(
         _ if method.starts_with("tasks/") && context.has(Feature::Tasks) => {
             tasks::legacy(context, method, &request.params).await
         }
-        _ => Err(method_not_found(method)),
+        _ => {
+            let answer = context
+                .has(Feature::Official)
+                .then(|| official::answer(context, method, &request.params));
+            answer.flatten().unwrap_or_else(|| Err(method_not_found(method)))
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use super::{
 use crate::features::Feature;
 use crate::json::{Json, quote};
 use crate::jsonrpc::{Error, Kind, Request};
-use crate::tools;
+use crate::{official, tools};
 use axum::http::HeaderMap;
 use base64::prelude::{BASE64_STANDARD, Engine};
 
@@ -51,7 +51,16 @@ pub(super) async fn answer(
         method if method.starts_with("tasks/") && context.has(Feature::Tasks) => {
             tasks::modern(context, method, &request.params)
         }
-        method => Err(method_not_found(method)),
+        method => {
+            let answer = context
+                .has(Feature::Official)
+                .then(|| official::answer(context, method, &request.params));
+            match answer.flatten() {
+                Some(answer) if official::is_cacheable(method) => answer.map(cacheable),
+                Some(answer) => answer,
+                None => Err(method_not_found(method)),
+            }
+        }
     }
 }
 
@@ -99,6 +108,8 @@ fn check_headers(
     check_header(headers, "Mcp-Method", Some(&request.method))?;
     let named_by = match &*request.method {
         "tools/call" => "name",
+        "prompts/get" if context.has(Feature::Official) => "name",
+        "resources/read" if context.has(Feature::Official) => "uri",
         "tasks/get" | "tasks/update" | "tasks/cancel" if context.has(Feature::Tasks) => "taskId",
         _ => return Ok(()),
     };

@@ -9,6 +9,8 @@ use tokio::time::sleep;
 
 pub(super) const TOOLS: &str = include_str!("slow.json");
 
+/// Who logs.
+const NAME: &str = "slow_count";
 const TO_DEFAULT: u64 = 5;
 const STEP_MS_DEFAULT: u64 = 100;
 
@@ -32,19 +34,19 @@ impl Reporter {
         }
     }
 
-    fn progress(&self, done: u64, total: u64) {
+    pub(crate) fn progress(&self, done: u64, total: u64) {
         if let Some(token) = &self.token {
             let params = [
                 ("progressToken", token.clone()),
                 ("progress", done.into()),
                 ("total", total.into()),
-                ("message", format!("counted {done} of {total}").into()),
+                ("message", format!("{done} of {total}").into()),
             ];
             self.outlet.notify("notifications/progress", Json::object(params));
         }
     }
 
-    fn log(&self, level: &str, what: &str) {
+    pub(crate) fn log(&self, logger: &str, level: &str, what: &str) {
         let index = LEVELS.iter().position(|known| *known == level);
         if self
             .level
@@ -52,7 +54,7 @@ impl Reporter {
         {
             let params = [
                 ("level", level.into()),
-                ("logger", "slow_count".into()),
+                ("logger", logger.into()),
                 ("data", what.into()),
             ];
             self.outlet.notify("notifications/message", Json::object(params));
@@ -69,14 +71,14 @@ pub(super) async fn count(arguments: Json, reporter: Reporter) -> Outcome {
             .unwrap_or(default)
     };
     let (to, step) = (number("to", TO_DEFAULT), number("step_ms", STEP_MS_DEFAULT));
-    reporter.log("info", &format!("counting to {to}"));
+    reporter.log(NAME, "info", &format!("counting to {to}"));
     for done in 1..=to {
         sleep(Duration::from_millis(step)).await;
-        reporter.log("debug", &format!("counted {done}"));
+        reporter.log(NAME, "debug", &format!("counted {done}"));
         reporter.progress(done, to);
     }
     if arguments.get("fail").and_then(Json::as_bool) == Some(true) {
-        reporter.log("error", "failing as asked");
+        reporter.log(NAME, "error", "failing as asked");
         return Outcome::Failed(format!("counted to {to}, then failed as asked"));
     }
     Outcome::Text(format!("counted to {to}"))

@@ -1,5 +1,9 @@
 //! Both sides of a script: what a client sends, and how an answer reads.
-#![allow(dead_code, reason = "each test binary uses its part")]
+#![allow(dead_code, unused_imports, reason = "each test binary uses its part")]
+
+mod client;
+
+pub use client::Client;
 
 use axum::body::Bytes;
 use axum::http::{HeaderName, HeaderValue, Request, Response};

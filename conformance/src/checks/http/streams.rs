@@ -2,6 +2,7 @@
 
 use super::{asked, is_event_stream, sent_header};
 use crate::check::{Check, LEGACY, MODERN, Over, check};
+use crate::expect;
 use crate::lab::{Lab, Stop};
 use mcp_hil_harness::client::Exchange;
 use mcp_hil_harness::fault::Fault;
@@ -238,7 +239,10 @@ async fn unique(lab: &mut Lab) -> Result<(), Stop> {
 
 async fn headers(lab: &mut Lab) -> Result<(), Stop> {
     let (mut accel, mut id) = (None, None);
-    for exchange in streams(lab)? {
+    for exchange in streams(lab)?
+        .into_iter()
+        .filter(|exchange| expect::is_modern(exchange))
+    {
         let header = exchange
             .reply()
             .and_then(|reply| reply.header("x-accel-buffering"));

@@ -99,12 +99,6 @@ fn answers(exchange: &Exchange) -> impl Iterator<Item = &Value> {
     answers.filter(|message| message.is_object() && message.get("method").is_none())
 }
 
-/// Whether the request said in its `_meta` that it is of this revision: a server of both eras may take others for legacy ones.
-fn is_modern(exchange: &Exchange) -> bool {
-    let sent = String::from_utf8_lossy(&exchange.sent);
-    sent.contains(r#""io.modelcontextprotocol/protocolVersion":"2026-07-28""#)
-}
-
 /// Notes the first answer of the run that is judged wrong; one tells as much as a hundred.
 fn first(lab: &mut Lab, row: &'static str, judge: impl Fn(&Exchange, &Value) -> Result<(), String>) {
     for exchange in lab.log() {
@@ -205,7 +199,7 @@ async fn result_type(lab: &mut Lab) -> Result<(), Stop> {
     let of = |exchange: &Exchange, answer: &Value| {
         answer
             .get("result")
-            .filter(|_| is_modern(exchange))
+            .filter(|_| expect::is_modern(exchange))
             .map(|result| result.get("resultType").cloned())
     };
     first(
@@ -259,7 +253,7 @@ async fn server_info(lab: &mut Lab) -> Result<(), Stop> {
         lab,
         "2026-07-28/base/server-info-in-result-meta",
         |exchange, answer| {
-            let Some(result) = answer.get("result").filter(|_| is_modern(exchange)) else {
+            let Some(result) = answer.get("result").filter(|_| expect::is_modern(exchange)) else {
                 return Ok(());
             };
             match result.pointer("/_meta/io.modelcontextprotocol~1serverInfo") {
@@ -273,8 +267,9 @@ async fn server_info(lab: &mut Lab) -> Result<(), Stop> {
 }
 
 async fn codes(lab: &mut Lab) -> Result<(), Stop> {
-    let code =
-        |exchange: &Exchange, answer: &Value| message::error_code(answer).filter(|_| is_modern(exchange));
+    let code = |exchange: &Exchange, answer: &Value| {
+        message::error_code(answer).filter(|_| expect::is_modern(exchange))
+    };
     first(
         lab,
         "2026-07-28/base/no-undefined-reserved-codes",
