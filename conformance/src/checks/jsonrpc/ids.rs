@@ -3,6 +3,9 @@
 use crate::check::{BOTH, Check, LEGACY, MODERN, check};
 use crate::expect::{self, INVALID_REQUEST};
 use crate::lab::{Lab, Stop};
+use mcp_hil_harness::client::Exchange;
+use mcp_hil_harness::fault::Fault;
+use mcp_hil_harness::target::Target;
 use serde_json::{Value, json};
 
 pub const CHECKS: &[Check] = &[
@@ -38,6 +41,20 @@ pub const CHECKS: &[Check] = &[
         ["2026-07-28/base/error-id-echo"]
     ),
 ];
+
+/// That a message that MCP forbids isn't executed: it is refused, or over standard streams passed over by a server that
+/// goes on. No clause of MCP asks for an answer there, while HTTP has a status for it.
+pub(super) async fn not_executed(lab: &mut Lab, exchange: &Exchange) -> Result<Result<(), String>, Stop> {
+    let is_http = matches!(lab.shared.target, Target::Http(_));
+    if is_http || !matches!(exchange.fault, Some(Fault::Silent(_))) {
+        return Ok(expect::refused(exchange));
+    }
+    let request = lab.request(lab.harmless(), Value::Null);
+    let next = lab.send(&request).await?;
+    Ok(expect::result(&next)
+        .map(drop)
+        .map_err(|error| format!("no answer, and to the request after it: {error}")))
+}
 
 /// Notes an answer whose id is not that of the request.
 async fn echoes(lab: &mut Lab, row: &'static str, mut request: Value, id: Value) -> Result<(), Stop> {
@@ -100,11 +117,8 @@ async fn null(lab: &mut Lab) -> Result<(), Stop> {
     let mut request = lab.request(lab.harmless(), Value::Null);
     request["id"] = Value::Null;
     let exchange = lab.send(&request).await?;
-    lab.note(
-        "both/base/null-id-rejected",
-        expect::refused(&exchange),
-        &exchange,
-    );
+    let judged = not_executed(lab, &exchange).await?;
+    lab.note("both/base/null-id-rejected", judged, &exchange);
     Ok(())
 }
 

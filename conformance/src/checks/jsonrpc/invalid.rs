@@ -125,11 +125,8 @@ async fn batch(lab: &mut Lab) -> Result<(), Stop> {
     for value in [json!([]), json!(two)] {
         let good = lab.request(lab.harmless(), Value::Null);
         let exchange = lab.send_instead(&good, value.to_string().as_bytes()).await?;
-        lab.note(
-            "jsonrpc-2.0/batch-not-supported",
-            expect::refused(&exchange),
-            &exchange,
-        );
+        let judged = super::ids::not_executed(lab, &exchange).await?;
+        lab.note("jsonrpc-2.0/batch-not-supported", judged, &exchange);
     }
     Ok(())
 }
