@@ -117,10 +117,22 @@ impl Lab {
             "{} does not name {row}",
             self.check.name
         );
+        let (mut what, mut exchanges): (String, Vec<Exchange>) = (
+            what.into(),
+            exchanges.iter().map(|exchange| (*exchange).clone()).collect(),
+        );
+        if let Target::Http(endpoint) = &self.shared.target {
+            // a server may repeat what it was sent
+            what = endpoint.access.redact(&what);
+            let redacted = exchanges
+                .into_iter()
+                .map(|exchange| exchange.redacted(&endpoint.access));
+            exchanges = redacted.collect();
+        }
         self.findings.push(Finding {
             row,
-            what: what.into(),
-            exchanges: exchanges.iter().map(|exchange| (*exchange).clone()).collect(),
+            what,
+            exchanges,
             fails: fails(&self.check, row),
         });
     }
@@ -423,6 +435,10 @@ impl Lab {
             Wire::Http(wire) => wire.raw(pieces, &methods, closing).await,
             Wire::Stdio(_) => return Err(Stop::Found),
         };
+        if exchange.replies.iter().any(|reply| reply.resumes) {
+            let reason = "the server has the rest of its answers asked for, which is not done over a connection of its own";
+            return Err(Stop::Skip(reason.to_owned()));
+        }
         Ok((self.saw(exchange)?, closed))
     }
 

@@ -8,6 +8,7 @@ use mcp_hil_harness::client::Exchange;
 use mcp_hil_harness::message;
 use serde_json::{Value, json};
 use std::collections::HashSet;
+use std::rc::Rc;
 
 pub const CHECKS: &[Check] = &[
     check!(
@@ -102,16 +103,18 @@ async fn change_announced(lab: &mut Lab) -> Result<(), Stop> {
 }
 
 /// Every tool as it is listed, with the page it is on; also those without a name.
-pub fn listed(lab: &Lab) -> Result<Vec<(Value, Exchange)>, Stop> {
+pub fn listed(lab: &Lab) -> Result<Vec<(Value, Rc<Exchange>)>, Stop> {
     lab.needs("tools")?;
     let tools = lab.offer().pages.iter().flat_map(|page| {
+        // a page may be large, and have a thousand tools
+        let shared = Rc::new(page.clone());
         let tools = expect::result(page)
             .ok()
             .and_then(|result| result.get("tools")?.as_array().cloned());
         tools
             .unwrap_or_default()
             .into_iter()
-            .map(|tool| (tool, page.clone()))
+            .map(move |tool| (tool, Rc::clone(&shared)))
     });
     Ok(tools.collect())
 }

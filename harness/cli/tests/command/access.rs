@@ -46,6 +46,41 @@ fn the_token_of_the_environment_and_headers_go_with_every_request() {
     .ended(0, "1 passed, 0 failed");
 }
 
+/// A server that tells everybody what they sent to be let in, as the name of a tool and in place of an answer.
+fn talkative() -> String {
+    server::serve(|stream| {
+        let mut writer = stream.try_clone().unwrap();
+        let mut reader = BufReader::new(stream);
+        while let Some((_, message)) = request_with_head(&mut reader) {
+            let text = match message["method"].as_str() {
+                Some("initialize") => answer(&message),
+                _ => server::http(
+                    &json!({"jsonrpc": "2.0", "id": TOKEN, "result": {"tools": [{"name": TOKEN}]}}),
+                ),
+            };
+            let _ = writer.write_all(text.as_bytes());
+        }
+    })
+}
+
+#[test]
+fn no_finding_of_a_check_tells_a_secret() {
+    let url = talkative();
+    let file = File::ping();
+    let json = file.beside("findings");
+    let ran = run(&[
+        "check", &url, "--bearer", TOKEN, "-v", "--only", "jsonrpc", "--json", &json,
+    ]);
+    ran.ended(1, "FAIL  2025-11-25/jsonrpc/");
+    for text in [ran.stdout, ran.stderr, std::fs::read_to_string(json).unwrap()] {
+        assert!(
+            text.contains("$MCP_HIL_BEARER") || !text.contains("result"),
+            "{text}"
+        );
+        assert!(!text.contains(TOKEN), "{text}");
+    }
+}
+
 #[test]
 fn no_report_tells_a_secret() {
     let url = guarded();

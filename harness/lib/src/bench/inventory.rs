@@ -165,6 +165,14 @@ pub enum InventoryError {
         /// What would be right.
         reason: String,
     },
+    /// Something stands there that is no board: a misspelt table would hide all of its boards.
+    #[error("{}: {name} is no part of an inventory; a board is a table [boards.NAME]", .file.display())]
+    NoBoard {
+        /// Path of the inventory.
+        file: PathBuf,
+        /// What stands there.
+        name: String,
+    },
     /// Two boards share what only one can have.
     #[error("{file}: {one} and {other} have the same {what}")]
     Twice {
@@ -249,6 +257,12 @@ impl Inventory {
             file: file.to_owned(),
             error: Box::new(error),
         })?;
+        if let Some((other, _)) = document.iter().find(|(name, _)| *name != "boards") {
+            return Err(InventoryError::NoBoard {
+                file: file.to_owned(),
+                name: other.to_owned(),
+            });
+        }
         let boards = match document.get("boards") {
             None => Vec::new(),
             Some(boards) => {
@@ -579,6 +593,14 @@ port = "/run/board-1"
             },
             mac: mac.parse().unwrap(),
             chip: Chip::Esp32c3,
+        }
+    }
+
+    #[test]
+    fn a_misspelt_table_hides_no_board() {
+        for text in ["x = 1", "[board.window]\nport = \"/dev/ttyACM0\"", "[[board]]"] {
+            let error = parse(text).unwrap_err().to_string();
+            assert!(error.contains("a board is a table [boards.NAME]"), "{error}");
         }
     }
 

@@ -1,5 +1,6 @@
 //! One request and what came back.
 
+use crate::access::Access;
 use crate::fault::Fault;
 use crate::http::{Answer, Conversation};
 use crate::message;
@@ -21,6 +22,8 @@ pub struct Reply {
     pub unreadable: Option<String>,
     /// Messages before the answer in an event stream or on standard output.
     pub earlier: Vec<Value>,
+    /// The server ended the event stream before the response, and wants to be asked for the rest.
+    pub resumes: bool,
 }
 
 impl Reply {
@@ -42,6 +45,7 @@ impl From<Answer> for Reply {
         if answer.is_event_stream() {
             reply.message = answer.events.pop_if(|event| message::is_response(event));
             reply.earlier = answer.events;
+            reply.resumes = reply.message.is_none() && answer.resume.is_some();
             if reply.message.is_none() {
                 reply.unreadable = Some("the event stream ended without a response".to_owned());
             }
@@ -88,6 +92,20 @@ impl Exchange {
     pub(super) fn with_fault(self, fault: Fault) -> Self {
         Self {
             fault: Some(fault),
+            ..self
+        }
+    }
+
+    /// The same with the bytes and the shell line free of secrets.
+    #[must_use]
+    pub fn redacted(self, access: &Access) -> Self {
+        if !access.has_credentials() {
+            return self;
+        }
+        Self {
+            sent: access.redact_bytes(self.sent),
+            received: access.redact_bytes(self.received),
+            repeat: access.redact(&self.repeat),
             ..self
         }
     }

@@ -228,17 +228,7 @@ impl HttpWire {
 
     /// An exchange that can be shown to anybody.
     fn evidence(&self, talk: Conversation, repeat: String) -> Exchange {
-        let exchange = Exchange::of(talk, repeat);
-        let access = &self.endpoint.access;
-        if !access.has_credentials() {
-            return exchange;
-        }
-        Exchange {
-            sent: access.redact_bytes(exchange.sent),
-            received: access.redact_bytes(exchange.received),
-            repeat: access.redact(&exchange.repeat),
-            ..exchange
-        }
+        Exchange::of(talk, repeat).redacted(&self.endpoint.access)
     }
 }
 

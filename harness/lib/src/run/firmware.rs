@@ -5,6 +5,7 @@ use crate::bench::inventory::{BoardKind, Entry};
 use crate::board::build_id::of_elf;
 use espflash::image_format::Metadata;
 use object::{Architecture, Object as _, ObjectKind};
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// Where QEMU's `virt` machine has its memory.
@@ -69,10 +70,15 @@ impl Firmware {
     /// # Errors
     /// [`FirmwareError`].
     pub fn read(file: &Path) -> Result<Self, FirmwareError> {
-        let bytes = std::fs::read(file).map_err(|reason| FirmwareError::Unreadable {
+        let unreadable = |reason| FirmwareError::Unreadable {
             file: file.to_owned(),
             reason,
-        })?;
+        };
+        // a device may never end
+        if !std::fs::metadata(file).map_err(unreadable)?.is_file() {
+            return Err(unreadable(io::Error::other("it is no regular file")));
+        }
+        let bytes = std::fs::read(file).map_err(unreadable)?;
         Self::parse(file, bytes)
     }
 
@@ -143,6 +149,12 @@ const fn machine_at(entry: u64) -> Machine {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_device_without_an_end_is_not_read() {
+        let error = Firmware::read(Path::new("/dev/zero")).unwrap_err().to_string();
+        assert_eq!(error, "/dev/zero: it is no regular file");
+    }
 
     /// The head of an ELF file with nothing in it (System V ABI, "ELF Header").
     fn elf(machine: u16, kind: u16, entry: u32) -> Vec<u8> {
