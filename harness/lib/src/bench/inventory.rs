@@ -165,7 +165,7 @@ pub enum InventoryError {
         /// What would be right.
         reason: String,
     },
-    /// Something stands there that is no board: a misspelt table would hide all of its boards.
+    /// A table stands there that is none of boards: where it is misspelt, it would hide all of its boards.
     #[error("{}: {name} is no part of an inventory; a board is a table [boards.NAME]", .file.display())]
     NoBoard {
         /// Path of the inventory.
@@ -257,7 +257,11 @@ impl Inventory {
             file: file.to_owned(),
             error: Box::new(error),
         })?;
-        if let Some((other, _)) = document.iter().find(|(name, _)| *name != "boards") {
+        let is_table = |item: &Item| item.is_table_like() || item.is_array_of_tables();
+        if let Some((other, _)) = document
+            .iter()
+            .find(|(name, item)| *name != "boards" && is_table(item))
+        {
             return Err(InventoryError::NoBoard {
                 file: file.to_owned(),
                 name: other.to_owned(),
@@ -598,7 +602,7 @@ port = "/run/board-1"
 
     #[test]
     fn a_misspelt_table_hides_no_board() {
-        for text in ["x = 1", "[board.window]\nport = \"/dev/ttyACM0\"", "[[board]]"] {
+        for text in ["[board.window]\nport = \"/dev/ttyACM0\"", "[[board]]"] {
             let error = parse(text).unwrap_err().to_string();
             assert!(error.contains("a board is a table [boards.NAME]"), "{error}");
         }

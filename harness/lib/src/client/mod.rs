@@ -353,13 +353,13 @@ fn described(exchange: &Exchange) -> String {
         return String::new();
     };
     let mut text = format!(": HTTP status {status}");
-    if let Some(why) = &reply.unreadable {
-        text.push_str(&format!(", {why}"));
-    }
     for name in ["Location", "Content-Type", "Content-Encoding"] {
         if let Some(value) = reply.header(name) {
             text.push_str(&format!(", {name} {value:?}"));
         }
+    }
+    if let Some(why) = &reply.unreadable {
+        text.push_str(&format!("; {why}"));
     }
     text
 }
