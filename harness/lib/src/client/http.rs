@@ -120,7 +120,8 @@ impl HttpWire {
             let (did, extra) = connection.closes_within(limit, ended).await;
             closed = Some(did);
             exchange.received.extend_from_slice(&extra);
-            exchange.fault = (!extra.is_empty()).then_some(Fault::Extra(extra.len()));
+            // after the response a stream has at least its last chunk
+            exchange.fault = (!extra.is_empty() && !is_stream).then_some(Fault::Extra(extra.len()));
         }
         (exchange, closed)
     }
@@ -252,5 +253,33 @@ mod tests {
         assert!(!has_last_chunk(b"6\r\ndata:0\r\n0\r\n", b""));
         // an event's own line ends
         assert!(!has_last_chunk(b"data: 0\r\n\r\n", b"\r\n"));
+    }
+
+    #[tokio::test]
+    async fn a_last_chunk_that_comes_later_is_nothing_extra() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+        let server = async {
+            use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+            let (mut stream, _) = listener.accept().await.unwrap();
+            stream.read_exact(&mut [0; 4]).await.unwrap();
+            let event = "data: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n\n";
+            let head =
+                "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
+            let begin = format!("{head}{:x}\r\n{event}\r\n", event.len());
+            stream.write_all(begin.as_bytes()).await.unwrap();
+            sleep(Duration::from_millis(50)).await;
+            stream.write_all(b"0\r\n\r\n").await.unwrap();
+            stream
+        };
+        let mut wire = HttpWire::new(Endpoint::parse(&url).unwrap(), Limits::scaled(1.0));
+        let piece = [Piece::Bytes(b"POST".to_vec())];
+        let methods = ["POST".to_owned()];
+        let asked = wire.raw(&piece, &methods, Some(Duration::from_secs(5)));
+        let ((exchange, closed), _stream) = tokio::join!(asked, server);
+        assert!(exchange.fault.is_none(), "{:?}", exchange.fault);
+        assert!(exchange.received.ends_with(b"0\r\n\r\n"));
+        assert_eq!(closed, Some(false));
+        assert!(exchange.message().is_some());
     }
 }
