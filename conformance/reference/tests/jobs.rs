@@ -14,7 +14,7 @@ use tokio::time::{Instant, advance, sleep};
 struct Caller(Client);
 
 fn start() -> Caller {
-    Caller(Client::start(Options::default(), 4096))
+    Caller(Client::start(Options::default(), 4096, Duration::from_secs(60)))
 }
 
 impl Caller {

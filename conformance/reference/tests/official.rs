@@ -5,6 +5,7 @@ mod support;
 
 use mcp_hil_reference::{Feature, Features, Options, Server};
 use serde_json::{Value, json};
+use std::time::Duration;
 use support::{Client, error, initialize, legacy, legacy_request, modern, modern_request, modern_with};
 
 fn options() -> Options {
@@ -16,7 +17,7 @@ fn options() -> Options {
 
 /// A client after the handshake, in which it declared these capabilities.
 async fn begun(capabilities: Value) -> Client {
-    let mut client = Client::start(options(), 4096);
+    let mut client = Client::start(options(), 4096, Duration::from_secs(5));
     let mut hello = initialize(0, "2025-11-25");
     hello["params"]["capabilities"] = capabilities;
     let hello = client.ask(hello).await;

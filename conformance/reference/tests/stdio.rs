@@ -11,7 +11,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::time::timeout;
 
 fn start() -> Client {
-    Client::start(Options::default(), 64)
+    Client::start(Options::default(), 64, Duration::from_secs(5))
 }
 
 #[tokio::test]
@@ -140,6 +140,7 @@ async fn requests_in_one_go_are_all_answered_and_the_last_line_needs_no_end() {
         mut input,
         mut output,
         task,
+        ..
     } = {
         client
             .send(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}"#)

@@ -9,18 +9,17 @@ use tokio::io::{
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-/// How long an answer may take.
-const LIMIT: Duration = Duration::from_secs(60);
-
 pub struct Client {
     pub input: WriteHalf<DuplexStream>,
     pub output: Lines<BufReader<ReadHalf<DuplexStream>>>,
     pub task: JoinHandle<std::io::Result<()>>,
+    /// How long an answer may take.
+    limit: Duration,
 }
 
 impl Client {
-    /// Starts a server, on streams that hold so many bytes.
-    pub fn start(options: Options, bytes: usize) -> Self {
+    /// Starts a server that must answer within `limit`, on streams that hold so many bytes.
+    pub fn start(options: Options, bytes: usize, limit: Duration) -> Self {
         let (client, server) = duplex(bytes);
         let (output, input) = split(client);
         let (reader, writer) = split(server);
@@ -29,6 +28,7 @@ impl Client {
             input,
             output: BufReader::new(output).lines(),
             task,
+            limit,
         }
     }
 
@@ -39,7 +39,7 @@ impl Client {
 
     /// The next message.
     pub async fn answer(&mut self) -> Value {
-        let line = timeout(LIMIT, self.output.next_line())
+        let line = timeout(self.limit, self.output.next_line())
             .await
             .expect("an answer in time");
         serde_json::from_str(&line.unwrap().expect("the server is still there")).unwrap()
@@ -53,7 +53,7 @@ impl Client {
     /// Ends the input; the server must end too, having said nothing more.
     pub async fn end(mut self) {
         self.input.shutdown().await.unwrap();
-        timeout(LIMIT, self.task)
+        timeout(self.limit, self.task)
             .await
             .expect("ended in time")
             .unwrap()
