@@ -25,7 +25,7 @@ pub(crate) struct Context<'a> {
 }
 
 impl Context<'_> {
-    pub(super) fn has(&self, feature: Feature) -> bool {
+    pub(crate) fn has(&self, feature: Feature) -> bool {
         self.server.options.features.has(feature)
     }
 

@@ -46,12 +46,8 @@ pub(super) async fn answer(
         _ if method.starts_with("tasks/") && context.has(Feature::Tasks) => {
             tasks::legacy(context, method, &request.params).await
         }
-        _ => {
-            let answer = context
-                .has(Feature::Official)
-                .then(|| official::answer(context, method, &request.params));
-            answer.flatten().unwrap_or_else(|| Err(method_not_found(method)))
-        }
+        _ => official::answer(context, method, &request.params)
+            .unwrap_or_else(|| Err(method_not_found(method))),
     }
 }
 

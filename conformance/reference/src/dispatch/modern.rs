@@ -51,16 +51,11 @@ pub(super) async fn answer(
         method if method.starts_with("tasks/") && context.has(Feature::Tasks) => {
             tasks::modern(context, method, &request.params)
         }
-        method => {
-            let answer = context
-                .has(Feature::Official)
-                .then(|| official::answer(context, method, &request.params));
-            match answer.flatten() {
-                Some(answer) if official::is_cacheable(method) => answer.map(cacheable),
-                Some(answer) => answer,
-                None => Err(method_not_found(method)),
-            }
-        }
+        method => match official::answer(context, method, &request.params) {
+            Some(answer) if official::is_cacheable(method) => answer.map(cacheable),
+            Some(answer) => answer,
+            None => Err(method_not_found(method)),
+        },
     }
 }
 

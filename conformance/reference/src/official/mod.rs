@@ -7,6 +7,7 @@ mod prompts;
 mod resources;
 
 use crate::dispatch::{Context, Era};
+use crate::features::Feature;
 use crate::json::Json;
 use crate::jsonrpc::{Error, Kind};
 use crate::tools::Outcome;
@@ -93,8 +94,11 @@ pub(crate) async fn call(context: &Context<'_>, tool: &'static Json, params: &Js
     Ok(Outcome::Text("told everything".to_owned()).into_result())
 }
 
-/// Answers a request that is not about tools; none if it is none of ours.
+/// Answers a request that is not about tools; none if it is none of ours, or the feature is off.
 pub(crate) fn answer(context: &Context<'_>, method: &str, params: &Json) -> Option<Result<Json, Error>> {
+    if !context.has(Feature::Official) {
+        return None;
+    }
     Some(match method {
         "resources/list" => one_page(params, "resources", || definitions("resources")),
         "resources/templates/list" => one_page(params, "resourceTemplates", || {
