@@ -87,22 +87,23 @@ fn progress(exchange: &Exchange) -> impl Iterator<Item = &Value> {
         .map(|told| &told["params"])
 }
 
-/// Every tool that may be called, under a text; those that tell their progress again, under a number.
+/// Every tool that may be called, under a text; those that tell their progress again, under a number, and listened to on.
 async fn notifications(lab: &mut Lab) -> Result<(), Stop> {
     let mut seen = false;
     let mut given = Vec::new();
     for (number, tool) in lab.callable()?.into_iter().enumerate() {
-        for token in [json!(format!("p-{number}")), json!(1000 + number)] {
-            given.push(token.clone());
-            let Some(exchange) = call(lab, &tool, token.clone()).await? else {
-                break;
-            };
-            judge(lab, &tool, &token, &given, &exchange);
-            if progress(&exchange).next().is_none() {
-                break;
-            }
+        let token = json!(format!("p-{number}"));
+        given.push(token.clone());
+        let Some(exchange) = call(lab, &tool, token.clone()).await? else {
+            continue;
+        };
+        judge(lab, &tool, &token, &given, &exchange);
+        if progress(&exchange).next().is_some() {
             seen = true;
-            over(lab, &tool, &token).await?;
+            let token = json!(1000 + number);
+            given.push(token.clone());
+            let exchange = over(lab, &tool, &token).await?;
+            judge(lab, &tool, &token, &given, &exchange);
         }
     }
     if seen {
@@ -114,19 +115,21 @@ async fn notifications(lab: &mut Lab) -> Result<(), Stop> {
     }
 }
 
-/// After the answer no progress comes: over HTTP on the stream of a call that is read to its end, over standard streams
+/// A call after whose answer no progress comes: over HTTP on its stream, which is read to its end, over standard streams
 /// before the next answer.
-async fn over(lab: &mut Lab, tool: &Tool, token: &Value) -> Result<(), Stop> {
+async fn over(lab: &mut Lab, tool: &Tool, token: &Value) -> Result<Exchange, Stop> {
     let row = "both/progress/stops-at-completion";
     let arguments = arguments::valid(tool.input_schema(), lab.shared.seed, false);
     let params = json!({"name": tool.name, "arguments": arguments, "_meta": {"progressToken": token}});
     let request = lab.request("tools/call", params);
-    let exchange = if lab.endpoint().is_ok() {
+    let (called, exchange) = if lab.endpoint().is_ok() {
         let bytes = lab.post(&request).await?.to_bytes();
         let piece = [Piece::Bytes(bytes)];
-        lab.deliver_raw(&piece, &["POST"], Some(AFTER)).await?.0
+        let called = lab.deliver_raw(&piece, &["POST"], Some(AFTER)).await?.0;
+        (called.clone(), called)
     } else {
-        lab.ask(lab.harmless(), Value::Null).await?
+        let called = lab.send(&request).await?;
+        (called, lab.ask(lab.harmless(), Value::Null).await?)
     };
     let is_ours = |message: &Value| {
         message::method(message) == Some("notifications/progress")
@@ -148,7 +151,7 @@ async fn over(lab: &mut Lab, tool: &Tool, token: &Value) -> Result<(), Stop> {
         );
         lab.found(row, what, &[&exchange]);
     }
-    Ok(())
+    Ok(called)
 }
 
 /// The messages that an event stream has after a response, as far as each is a line of data.

@@ -13,8 +13,9 @@ use std::time::Duration;
 
 /// How long the acknowledgement may take.
 const PROMPT: Duration = Duration::from_secs(2);
-/// How long a stream with nothing to tell must at least stay open.
+/// How long a stream with nothing to tell must at least stay open; and how long the next ones are read on, for what they tell.
 const STAYS: Duration = Duration::from_millis(700);
+const READ_ON: Duration = Duration::from_millis(200);
 /// Subscriptions that are opened and dropped one after the other.
 const MANY: usize = 12;
 /// The first notification of a subscription.
@@ -170,10 +171,10 @@ async fn offered(lab: &mut Lab) -> Result<(), Stop> {
 async fn acknowledged(lab: &mut Lab) -> Result<(), Stop> {
     needs(lab).await?;
     let all = json!({"toolsListChanged": true, "promptsListChanged": true, "resourcesListChanged": true});
-    for (id, filter) in [
-        (json!("s-1"), all),
-        (json!(42), json!({})),
-        (json!(0), json!({"toolsListChanged": true})),
+    for (id, filter, stays) in [
+        (json!("s-1"), all, STAYS),
+        (json!(42), json!({}), READ_ON),
+        (json!(0), json!({"toolsListChanged": true}), READ_ON),
     ] {
         let mut request = asking(lab, filter.clone());
         request["id"] = id.clone();
@@ -236,7 +237,7 @@ async fn acknowledged(lab: &mut Lab) -> Result<(), Stop> {
         let more = if exchange.message().is_some() {
             exchange
         } else {
-            lab.watch_on(&mut watch, STAYS, |answer| answer.closes).await
+            lab.watch_on(&mut watch, stays, |answer| answer.closes).await
         };
         let ended = more.reply().is_some_and(|reply| reply.message.is_some());
         if more.fault.is_some() && !ended {

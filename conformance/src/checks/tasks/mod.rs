@@ -47,7 +47,7 @@ async fn failing(lab: &mut Lab, tools: Vec<Tool>) -> Result<Vec<Value>, Stop> {
     Ok(found)
 }
 
-/// The arguments, then with each switch of the schema on.
+/// The arguments with each switch of the schema on, which is where a call fails if anywhere, then as they are.
 fn turned(schema: &Value, base: &Value) -> Vec<Value> {
     let switches = schema["properties"].as_object().into_iter().flatten();
     let on = switches
@@ -57,7 +57,7 @@ fn turned(schema: &Value, base: &Value) -> Vec<Value> {
             arguments[name] = json!(true);
             arguments
         });
-    std::iter::once(base.clone()).chain(on).collect()
+    on.chain([base.clone()]).collect()
 }
 
 /// The state of a task.
