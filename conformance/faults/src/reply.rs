@@ -26,6 +26,10 @@ pub(crate) enum Framing {
     Pieces(usize),
     /// An event stream that stays open after its last event.
     HeldOpen,
+    /// In one chunk, with its length as well.
+    ChunkedAndSized,
+    /// With its length, and a head whose lines end in LF alone.
+    BareLines,
 }
 
 /// One answer. Over stdio only the body counts, and that nothing is sent.
@@ -122,6 +126,10 @@ impl Reply {
         match self.framing {
             Framing::SizedAs(length) => headers.set("content-length", length.to_string()),
             Framing::Chunked(_) | Framing::HeldOpen => headers.set("transfer-encoding", "chunked"),
+            Framing::ChunkedAndSized => {
+                headers.set("transfer-encoding", "chunked");
+                headers.set("content-length", self.body.len().to_string());
+            }
             Framing::UntilClose => headers.set("connection", "close"),
             _ if bodiless => {}
             _ => headers.set("content-length", self.body.len().to_string()),
@@ -129,11 +137,18 @@ impl Reply {
         let mut out = format!("HTTP/1.1 {} {}\r\n", self.status, reason(self.status)).into_bytes();
         headers.write(&mut out);
         out.extend_from_slice(b"\r\n");
+        if self.framing == Framing::BareLines {
+            out.retain(|byte| *byte != b'\r');
+        }
         match self.framing {
             Framing::Chunked(size) => {
                 for piece in self.body.chunks(size.max(1)) {
                     chunk(piece, &mut out);
                 }
+                out.extend_from_slice(b"0\r\n\r\n");
+            }
+            Framing::ChunkedAndSized => {
+                chunk(&self.body, &mut out);
                 out.extend_from_slice(b"0\r\n\r\n");
             }
             // the end of the stream does not come

@@ -1,6 +1,8 @@
 //! HTTP rules that both eras have.
 
-use crate::fault::{BOTH, Fault, must};
+use super::as_stream;
+use crate::ask::Ask;
+use crate::fault::{BOTH, Fault, LEGACY, MODERN, must, must_not, should, should_not};
 use crate::reply::{Framing, Reply};
 use serde_json::Value;
 
@@ -174,7 +176,119 @@ pub(super) const FAULTS: &[Fault] = &[
         "drops the connection on a bad Content-Length",
     )
     .raw(|bytes| bad_length(bytes).then(|| Reply::framed(Framing::Drop))),
+    must_not(
+        "length-and-chunks",
+        BOTH,
+        "both/http/no-length-with-chunked",
+        "sends chunked answers with Content-Length as well",
+    )
+    .reply(|_, reply| {
+        if reply.headers.media_type() == "application/json" {
+            reply.framing = Framing::ChunkedAndSized;
+        }
+    }),
+    must(
+        "bare-line-feeds",
+        BOTH,
+        "both/http/head-lines-end-in-crlf",
+        "ends the lines of its heads with LF alone",
+    )
+    .reply(|_, reply| {
+        if reply.headers.media_type() == "application/json" {
+            reply.framing = Framing::BareLines;
+        }
+    }),
+    should_not(
+        "results-with-500",
+        BOTH,
+        "both/http/result-without-server-error",
+        "sends the results of calls with status 500",
+    )
+    .reply(|ask, reply| {
+        if ask.is("tools/call") && reply.code().is_none() && reply.status == 200 {
+            reply.status = 500;
+        }
+    }),
+    must(
+        "stream-with-two-responses",
+        BOTH,
+        "jsonrpc-2.0/one-response",
+        "sends the response twice in each stream",
+    )
+    .reply(|ask, reply| {
+        as_stream(ask, reply);
+        if reply.is_event_stream() {
+            reply.body = reply.body.repeat(2);
+        }
+    }),
+    should(
+        "stream-goes-on",
+        LEGACY,
+        "2025-11-25/http/sse-terminates-after-response",
+        "sends a notification after the response of a stream",
+    )
+    .reply(goes_on),
+    should(
+        "modern-stream-goes-on",
+        MODERN,
+        "2026-07-28/http/sse-final-response-ends",
+        "sends a notification after the response of a stream",
+    )
+    .reply(goes_on),
+    must(
+        "stream-with-version-1",
+        BOTH,
+        "both/base/told-messages-well-formed",
+        "puts a notification of JSON-RPC 1.0 ahead of each response",
+    )
+    .reply(|ask, reply| {
+        told_first(
+            ask,
+            reply,
+            r#"{"jsonrpc":"1.0","method":"notifications/message"}"#,
+        )
+    }),
+    must(
+        "stream-with-no-method",
+        BOTH,
+        "both/base/told-messages-well-formed",
+        "puts a message without a method ahead of each response",
+    )
+    .reply(|ask, reply| told_first(ask, reply, r#"{"jsonrpc":"2.0","params":{}}"#)),
+    must(
+        "stream-with-array-params",
+        BOTH,
+        "both/base/told-messages-well-formed",
+        "puts a notification with an array of params ahead of each response",
+    )
+    .reply(|ask, reply| {
+        told_first(
+            ask,
+            reply,
+            r#"{"jsonrpc":"2.0","method":"notifications/message","params":[]}"#,
+        );
+    }),
 ];
+
+/// A stream with a message ahead of its response.
+fn told_first(ask: &Ask, reply: &mut Reply, told: &str) {
+    as_stream(ask, reply);
+    if reply.is_event_stream() {
+        let response = String::from_utf8_lossy(&reply.body);
+        reply.body = format!("data: {told}\n\n{response}").into_bytes();
+    }
+}
+
+/// A stream with a message behind its response.
+fn goes_on(ask: &Ask, reply: &mut Reply) {
+    as_stream(ask, reply);
+    if reply.is_event_stream() {
+        let told = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
+        reply
+            .body
+            .extend_from_slice(format!("data: {told}\n\n").as_bytes());
+    }
+}
 
 fn bad_length(bytes: &[u8]) -> bool {
     String::from_utf8_lossy(bytes)

@@ -1,6 +1,8 @@
 //! JSON-RPC 2.0 and the base protocol.
 
-use super::{call, complete_meta, key, recode, remove, result, result_of, served, served_as, strings};
+use super::{
+    call, complete_meta, first_tool, key, recode, remove, result, result_of, served, served_as, strings,
+};
 use crate::ask::Ask;
 use crate::fault::{BOTH, Fault, LEGACY, MODERN, must, must_not, should, should_not};
 use crate::reply::{Framing, Reply};
@@ -8,6 +10,24 @@ use serde_json::{Value, json};
 use std::time::Duration;
 
 pub(super) const FAULTS: &[Fault] = &[
+    must(
+        "meta-null",
+        BOTH,
+        "both/base/meta-is-object",
+        "gives null for _meta in lists of tools",
+    )
+    .say(|ask, message| {
+        if let Some(result) = result_of(ask, message, "tools/list") {
+            result["_meta"] = Value::Null;
+        }
+    }),
+    must(
+        "meta-of-a-tool-number",
+        BOTH,
+        "both/base/meta-is-object",
+        "gives a number for the _meta of a tool",
+    )
+    .say(|ask, message| first_tool(ask, message, |tool| tool["_meta"] = json!(5))),
     must(
         "response-without-version",
         BOTH,

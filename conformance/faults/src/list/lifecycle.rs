@@ -2,12 +2,18 @@
 
 use super::{key, recode, remove, result, result_of, served};
 use crate::ask::Ask;
-use crate::fault::{Fault, LEGACY, MODERN, must, should, should_not};
+use crate::fault::{BOTH, Fault, LEGACY, MODERN, must, should, should_not};
 use crate::reply::{Framing, Reply};
 use serde_json::{Value, json};
 use std::time::Duration;
 
 pub(super) const FAULTS: &[Fault] = &[
+    must("capability-true", BOTH, "both/lifecycle/capability-types", "declares the capability tools as true")
+        .say(|ask, message| opened(ask, message, |result| result["capabilities"]["tools"] = json!(true))),
+    must("capability-null", BOTH, "both/lifecycle/capability-types", "declares the capability prompts as null")
+        .say(|ask, message| opened(ask, message, |result| result["capabilities"]["prompts"] = Value::Null)),
+    must("list-changed-text", BOTH, "both/lifecycle/capability-types", "declares with a text that its tools may change")
+        .say(|ask, message| opened(ask, message, |result| result["capabilities"]["tools"]["listChanged"] = json!("yes"))),
     must("no-initialize", LEGACY, "2025-11-25/lifecycle/base-and-lifecycle-supported", "does not know initialize").answer(
         |ask| ask.is("initialize").then(|| Reply::error(200, &ask.id(), -32601, "no such method")),
     ),
@@ -272,6 +278,15 @@ fn initialized(ask: &Ask, message: &mut Value, change: impl FnOnce(&mut Value)) 
 fn discovered(ask: &Ask, message: &mut Value, change: impl FnOnce(&mut Value)) {
     if let Some(result) = result_of(ask, message, "server/discover") {
         change(result);
+    }
+}
+
+/// The result with the capabilities, of either era.
+fn opened(ask: &Ask, message: &mut Value, change: impl FnOnce(&mut Value)) {
+    if ask.is("initialize") {
+        initialized(ask, message, change);
+    } else {
+        discovered(ask, message, change);
     }
 }
 

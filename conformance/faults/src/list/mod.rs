@@ -23,7 +23,7 @@ mod variants;
 
 use crate::ask::Ask;
 use crate::fault::Fault;
-use crate::reply::Reply;
+use crate::reply::{Framing, Reply};
 use serde_json::{Value, json};
 use std::sync::LazyLock;
 
@@ -119,6 +119,30 @@ fn first_tool(ask: &Ask, message: &mut Value, change: impl FnOnce(&mut Value)) {
     tools(ask, message, |tool| {
         if let Some(change) = change.take() {
             change(tool);
+        }
+    });
+}
+
+/// Sends a JSON answer as an event stream, where the client takes one.
+fn as_stream(ask: &Ask, reply: &mut Reply) {
+    let takes = ask
+        .headers
+        .get("accept")
+        .is_some_and(|accept| accept.contains("text/event-stream"));
+    if takes && ask.is_request() && reply.status == 200 && reply.headers.media_type() == "application/json" {
+        let text = String::from_utf8_lossy(&reply.body);
+        reply.body = format!("event: message\ndata: {text}\n\n").into_bytes();
+        reply.headers.set("content-type", "text/event-stream");
+        reply.headers.set("x-accel-buffering", "no");
+        reply.framing = Framing::Chunked(4096);
+    }
+}
+
+/// Lets `echo` take only texts of a certain form.
+fn with_pattern(ask: &Ask, message: &mut Value) {
+    tools(ask, message, |tool| {
+        if tool["name"] == "echo" {
+            tool["inputSchema"]["properties"]["text"]["pattern"] = json!("^[A-Z]{3}-[0-9]{4}$");
         }
     });
 }

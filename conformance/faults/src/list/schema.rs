@@ -7,6 +7,28 @@ use serde_json::{Value, json};
 
 pub(super) const FAULTS: &[Fault] = &[
     must(
+        "reference-to-nowhere",
+        BOTH,
+        "both/schema/schemas-are-valid",
+        "refers to a definition that its schema does not have",
+    )
+    .say(|ask, message| {
+        first_tool(ask, message, |tool| {
+            tool["inputSchema"]["properties"]["x"] = json!({ "$ref": "#/$defs/none" });
+        });
+    }),
+    should(
+        "pattern-unclosed",
+        BOTH,
+        "both/schema/patterns-are-regular-expressions",
+        "publishes a pattern that is no regular expression",
+    )
+    .say(|ask, message| {
+        first_tool(ask, message, |tool| {
+            tool["inputSchema"]["properties"]["x"] = json!({ "type": "string", "pattern": "([" });
+        });
+    }),
+    must(
         "icon-without-src",
         BOTH,
         "both/schema/icon-src-required",

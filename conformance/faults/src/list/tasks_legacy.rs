@@ -11,6 +11,13 @@ const TASKS: &[&str] = &["tasks"];
 const LISTED: &[&str] = &["tasks", "sessions"];
 
 pub(super) const FAULTS: &[Fault] = &[
+    must(
+        "execution-null",
+        LEGACY,
+        "2025-11-25/tools/task-support-enum",
+        "gives null for the execution of a tool",
+    )
+    .say(|ask, message| first_tool(ask, message, |tool| tool["execution"] = Value::Null)),
     must("task-support-invented", LEGACY, "2025-11-25/tools/task-support-enum", "gives taskSupport a value of its own").say(
         |ask, message| first_tool(ask, message, |tool| tool["execution"] = json!({ "taskSupport": "maybe" })),
     ),

@@ -1,6 +1,6 @@
 //! Unusual but legal: nothing may fail on them.
 
-use super::{call, first_tool, recode, remove, result, result_of, tools};
+use super::{as_stream, call, first_tool, recode, remove, result, result_of, tools, with_pattern};
 use crate::ask::Ask;
 use crate::fault::{BOTH, Fault, LEGACY, MODERN, variant};
 use crate::reply::{Framing, Reply};
@@ -89,6 +89,15 @@ pub(super) const VARIANTS: &[Fault] = &[
                 }
             });
         }),
+    variant("pattern", BOTH, "takes only texts of a certain form")
+        .ask(|ask| {
+            let text = ask.params()["arguments"]["text"].as_str().map(str::to_owned);
+            if ask.tool() == "echo" && text.is_some_and(|text| !is_of_the_pattern(&text)) {
+                // which the server refuses as it refuses all bad arguments
+                ask.edit(|message| message["params"]["arguments"]["text"] = json!(7));
+            }
+        })
+        .say(with_pattern),
     variant("slow", BOTH, "takes a fifth of a second for everything")
         .reply(|_, reply| reply.delay = Duration::from_millis(200)),
     variant(
@@ -268,19 +277,13 @@ pub(super) const VARIANTS: &[Fault] = &[
     }),
 ];
 
-/// Answers a request's JSON with an event stream, if the client takes one.
-fn as_stream(ask: &Ask, reply: &mut Reply) {
-    let takes = ask
-        .headers
-        .get("accept")
-        .is_some_and(|accept| accept.contains("text/event-stream"));
-    if takes && ask.is_request() && reply.status == 200 && reply.headers.media_type() == "application/json" {
-        let text = String::from_utf8_lossy(&reply.body);
-        reply.body = format!("event: message\ndata: {text}\n\n").into_bytes();
-        reply.headers.set("content-type", "text/event-stream");
-        reply.headers.set("x-accel-buffering", "no");
-        reply.framing = Framing::Chunked(4096);
-    }
+/// What the pattern of [`with_pattern`] matches.
+fn is_of_the_pattern(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let (letters, digits) = bytes.split_at(bytes.len().min(4));
+    matches!(letters, [a, b, c, b'-'] if [a, b, c].iter().all(|byte| byte.is_ascii_uppercase()))
+        && digits.len() == 4
+        && digits.iter().all(u8::is_ascii_digit)
 }
 
 /// Whether a call was refused for its arguments, as our servers word it.

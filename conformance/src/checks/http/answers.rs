@@ -12,6 +12,9 @@ use serde_json::{Value, json};
 const TYPE_2025: &str = "2025-11-25/http/response-content-type";
 const TYPE_2026: &str = "2026-07-28/http/response-content-type";
 const OBJECT_2025: &str = "2025-11-25/http/json-single-object";
+const CHUNKED: &str = "both/http/no-length-with-chunked";
+const LINES: &str = "both/http/head-lines-end-in-crlf";
+const STATUS: &str = "both/http/result-without-server-error";
 const LENGTH: &str = "both/http/answer-length-in-bytes";
 
 pub const CHECKS: &[Check] = &[
@@ -36,6 +39,9 @@ pub const CHECKS: &[Check] = &[
     )
     .over(Over::Http),
     check!("http/answer-length", BOTH, answer_length, [LENGTH])
+        .over(Over::Http)
+        .looking_back(),
+    check!("http/answer-head", BOTH, answer_head, [CHUNKED, LINES, STATUS])
         .over(Over::Http)
         .looking_back(),
     check!(
@@ -181,6 +187,68 @@ fn body_is_whole(received: &[u8]) -> bool {
     end.is_some_and(|end| serde_json::from_slice::<Value>(&received[end + 4..]).is_ok())
 }
 
+/// How the heads of answers are written, and that their status agrees with what they carry.
+async fn answer_head(lab: &mut Lab) -> Result<(), Stop> {
+    first(lab, CHUNKED, has_two_lengths);
+    first(lab, LINES, has_bare_line_feed);
+    first(lab, STATUS, fails_with_a_result);
+    Ok(())
+}
+
+/// Notes the first exchange of the run in which something is wrong.
+fn first(lab: &mut Lab, row: &'static str, judge: impl Fn(&Exchange) -> Option<String>) {
+    for exchange in lab.log() {
+        if let Some(what) = judge(&exchange) {
+            lab.found(row, what, &[&exchange]);
+            return;
+        }
+    }
+}
+
+fn has_two_lengths(exchange: &Exchange) -> Option<String> {
+    let has = |reply: &&Reply| {
+        reply.header("transfer-encoding").is_some() && reply.header("content-length").is_some()
+    };
+    let reply = exchange.replies.iter().find(has)?;
+    let length = reply.header("content-length").unwrap_or_default();
+    Some(format!(
+        "an answer has Transfer-Encoding, and Content-Length {length}"
+    ))
+}
+
+/// A line feed without a carriage return before it, up to the empty line after the first head.
+fn has_bare_line_feed(exchange: &Exchange) -> Option<String> {
+    let received = &exchange.received;
+    if !received.starts_with(b"HTTP/1.") {
+        return None;
+    }
+    let mut line = 0;
+    for end in (0..received.len()).filter(|at| received[*at] == b'\n') {
+        let text = &received[line..end];
+        let Some(text) = text.strip_suffix(b"\r") else {
+            let text = String::from_utf8_lossy(text);
+            return Some(format!("a line of the head ends in LF alone: {text:?}"));
+        };
+        if text.is_empty() {
+            return None;
+        }
+        line = end + 1;
+    }
+    None
+}
+
+fn fails_with_a_result(exchange: &Exchange) -> Option<String> {
+    let fails = |reply: &&Reply| {
+        let has_result = reply
+            .message
+            .as_ref()
+            .is_some_and(|message| message.get("result").is_some());
+        has_result && reply.status.is_some_and(|status| status >= 500)
+    };
+    let status = exchange.replies.iter().find(fails)?.status?;
+    Some(format!("a result comes with HTTP status {status}"))
+}
+
 /// A body of two messages, in an array and one after the other.
 async fn body_of_two(lab: &mut Lab) -> Result<(), Stop> {
     let one = lab.request(lab.harmless(), Value::Null);
@@ -243,5 +311,25 @@ mod tests {
         assert!(!body_is_whole(
             b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{\"id\":"
         ));
+    }
+
+    fn received(bytes: &[u8]) -> Exchange {
+        Exchange {
+            received: bytes.to_vec(),
+            ..Exchange::default()
+        }
+    }
+
+    #[test]
+    fn line_feeds_of_the_head_alone_are_looked_at() {
+        let good = received(b"HTTP/1.1 200 OK\r\nA: b\r\n\r\n{\n}\n");
+        assert_eq!(has_bare_line_feed(&good), None);
+        for bad in [
+            &b"HTTP/1.1 200 OK\nA: b\n\n{}"[..],
+            b"HTTP/1.1 200 OK\r\nA: b\nC: d\r\n\r\n{}",
+            b"HTTP/1.1 200 OK\r\nA: b\r\n\n{}",
+        ] {
+            assert!(has_bare_line_feed(&received(bad)).is_some());
+        }
     }
 }

@@ -6,7 +6,7 @@ use crate::expect;
 use crate::lab::{Lab, Stop};
 use mcp_hil_harness::client::Exchange;
 use mcp_hil_harness::fault::Fault;
-use mcp_hil_harness::http::{Malformed, Piece};
+use mcp_hil_harness::http::{self, Malformed, Piece};
 use mcp_hil_harness::message;
 use mcp_hil_harness::revision::Era;
 use mcp_hil_harness::sse;
@@ -20,6 +20,7 @@ const FRAMING_2026: &str = "2026-07-28/http/sse-valid-framing";
 const INCLUDED: &str = "2025-11-25/http/sse-response-included";
 const ENDS_2025: &str = "2025-11-25/http/sse-terminates-after-response";
 const ENDS_2026: &str = "2026-07-28/http/sse-final-response-ends";
+const ONE: &str = "jsonrpc-2.0/one-response";
 const UNIQUE: &str = "2025-11-25/http/event-id-unique";
 const ACCEL: &str = "2026-07-28/http/sse-x-accel-buffering";
 const NO_IDS: &str = "2026-07-28/http/sse-no-event-ids";
@@ -44,10 +45,10 @@ pub const CHECKS: &[Check] = &[
     check!("http/stream-response", LEGACY, included, [INCLUDED])
         .over(Over::Http)
         .looking_back(),
-    check!("http/stream-end-legacy", LEGACY, ends, [ENDS_2025])
+    check!("http/stream-end-legacy", LEGACY, ends, [ENDS_2025, ONE])
         .over(Over::Http)
         .looking_back(),
-    check!("http/stream-end-modern", MODERN, ends, [ENDS_2026])
+    check!("http/stream-end-modern", MODERN, ends, [ENDS_2026, ONE])
         .over(Over::Http)
         .looking_back(),
     check!("http/event-ids-legacy", LEGACY, unique, [UNIQUE])
@@ -190,6 +191,21 @@ async fn ends(lab: &mut Lab) -> Result<(), Stop> {
     let ended = closed == Some(true) || exchange.received.ends_with(b"0\r\n\r\n");
     if is_stream && exchange.message().is_some() && !ended {
         let what = format!("the stream is still open {} s after the response", END.as_secs());
+        lab.found(row, what, &[&exchange]);
+    }
+    let messages = http::messages(&exchange.received);
+    let mut later = messages
+        .iter()
+        .skip_while(|message| !message::is_response(message))
+        .skip(1);
+    if let Some(again) = later.clone().find(|message| message::is_response(message)) {
+        let what = format!(
+            "after the response the stream holds another: {}",
+            expect::brief(again)
+        );
+        lab.found(ONE, what, &[&exchange]);
+    } else if let Some(told) = later.next() {
+        let what = format!("the stream goes on after the response: {}", expect::brief(told));
         lab.found(row, what, &[&exchange]);
     }
     Ok(())

@@ -24,6 +24,13 @@ pub const CHECKS: &[Check] = &[
         ["both/base/notifications-have-no-id"]
     )
     .looking_back(),
+    check!(
+        "jsonrpc/every-message",
+        BOTH,
+        well_formed,
+        ["both/base/told-messages-well-formed"]
+    )
+    .looking_back(),
 ];
 
 async fn not_answered(lab: &mut Lab) -> Result<(), Stop> {
@@ -68,4 +75,54 @@ async fn have_no_id(lab: &mut Lab) -> Result<(), Stop> {
         }
     }
     Ok(())
+}
+
+/// What is wrong with a message that is no response.
+fn fault(told: &Value) -> Option<String> {
+    let version = told.get("jsonrpc").unwrap_or(&Value::Null);
+    if version != "2.0" {
+        return Some(format!("its jsonrpc is {version}"));
+    }
+    if message::method(told).is_none() {
+        return Some("it has no text as method, and is no response".to_owned());
+    }
+    match told.get("params") {
+        None | Some(Value::Object(_)) => None,
+        Some(params) => Some(format!("its params are {}, no object", expect::brief(params))),
+    }
+}
+
+async fn well_formed(lab: &mut Lab) -> Result<(), Stop> {
+    for exchange in lab.log() {
+        if let Some((bad, what)) = told(&exchange).find_map(|told| Some((told, fault(told)?))) {
+            lab.found(
+                "both/base/told-messages-well-formed",
+                format!("it sent {}: {what}", expect::brief(bad)),
+                &[&exchange],
+            );
+            break;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_response_is_a_request_or_a_notification() {
+        let told = json!({"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info"}});
+        assert_eq!(fault(&told), None);
+        assert_eq!(fault(&json!({"jsonrpc": "2.0", "id": 1, "method": "ping"})), None);
+        for bad in [
+            json!({"method": "ping"}),
+            json!({"jsonrpc": "1.0", "method": "ping"}),
+            json!({"jsonrpc": "2.0", "method": 5}),
+            json!({"jsonrpc": "2.0"}),
+            json!({"jsonrpc": "2.0", "method": "ping", "params": null}),
+        ] {
+            assert!(fault(&bad).is_some(), "{bad}");
+        }
+    }
 }

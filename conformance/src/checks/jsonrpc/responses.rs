@@ -7,6 +7,8 @@ use mcp_hil_harness::client::{Exchange, Reply};
 use mcp_hil_harness::message;
 use serde_json::Value;
 
+const META: &str = "both/base/meta-is-object";
+
 /// Most characters of an error message that still is a short sentence.
 const MAX_CONCISE: usize = 200;
 
@@ -85,6 +87,7 @@ pub const CHECKS: &[Check] = &[
         BOTH,
         meta_keys,
         [
+            META,
             "both/base/meta-key-format",
             "both/base/meta-reserved-prefix-not-used",
             "both/base/meta-reverse-dns"
@@ -313,18 +316,20 @@ async fn codes(lab: &mut Lab) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Every key of every `_meta` in a message.
-fn keys(value: &Value, found: &mut Vec<String>) {
+/// Every `_meta` in a message, but for what is data of a tool or a schema.
+fn metas<'a>(value: &'a Value, found: &mut Vec<&'a Value>) {
     match value {
         Value::Object(members) => {
             for (name, member) in members {
-                if let (true, Some(meta)) = (name == "_meta", member.as_object()) {
-                    found.extend(meta.keys().cloned());
+                match name.as_str() {
+                    "_meta" => found.push(member),
+                    "structuredContent" | "inputSchema" | "outputSchema" | "requestedSchema" => continue,
+                    _ => {}
                 }
-                keys(member, found);
+                metas(member, found);
             }
         }
-        Value::Array(items) => items.iter().for_each(|item| keys(item, found)),
+        Value::Array(items) => items.iter().for_each(|item| metas(item, found)),
         _ => {}
     }
 }
@@ -356,14 +361,25 @@ async fn meta_keys(lab: &mut Lab) -> Result<(), Stop> {
     let judge = |lab: &mut Lab, row, wrong: &dyn Fn(&str) -> bool, what: &str| {
         first(lab, row, |_, answer| {
             let mut found = Vec::new();
-            // what a tool gives back is its own affair
-            keys(answer.get("result").unwrap_or(&Value::Null), &mut found);
-            match found.into_iter().find(|key| wrong(key)) {
+            metas(answer.get("result").unwrap_or(&Value::Null), &mut found);
+            let mut keys = found
+                .into_iter()
+                .filter_map(Value::as_object)
+                .flat_map(|meta| meta.keys());
+            match keys.find(|key| wrong(key)) {
                 Some(key) => Err(format!("{what}: {key:?}")),
                 None => Ok(()),
             }
         });
     };
+    first(lab, META, |_, answer| {
+        let mut found = Vec::new();
+        metas(answer.get("result").unwrap_or(&Value::Null), &mut found);
+        match found.into_iter().find(|meta| !meta.is_object()) {
+            Some(meta) => Err(format!("a _meta is {}, no object", expect::brief(meta))),
+            None => Ok(()),
+        }
+    });
     judge(
         lab,
         "both/base/meta-key-format",
@@ -439,11 +455,13 @@ mod tests {
 
     #[test]
     fn every_meta_is_looked_at() {
+        let result = json!({
+            "_meta": {"a": 1},
+            "tools": [{"_meta": null, "inputSchema": {"properties": {"_meta": {}}}}],
+            "structuredContent": {"_meta": 5},
+        });
         let mut found = Vec::new();
-        keys(
-            &json!({"_meta": {"a": 1}, "tools": [{"_meta": {"b": 2}}]}),
-            &mut found,
-        );
-        assert_eq!(found, ["a", "b"]);
+        metas(&result, &mut found);
+        assert_eq!(found, [&json!({"a": 1}), &Value::Null]);
     }
 }

@@ -156,15 +156,22 @@ async fn get(lab: &mut Lab, task: &Value) -> Result<Exchange, Stop> {
 }
 
 async fn support(lab: &mut Lab) -> Result<(), Stop> {
-    each(
-        lab,
-        "2025-11-25/tools/task-support-enum",
-        |tool| match task_support(tool) {
-            Value::Null => Ok(()),
-            Value::String(kind) if ["forbidden", "optional", "required"].contains(&kind.as_str()) => Ok(()),
-            other => Err(format!("execution.taskSupport is {other}")),
-        },
-    )?;
+    each(lab, "2025-11-25/tools/task-support-enum", |tool| {
+        match tool
+            .get("execution")
+            .map(|execution| (execution, execution.get("taskSupport")))
+        {
+            None => Ok(()),
+            Some((execution, None)) if execution.is_object() => Ok(()),
+            Some((execution, None)) => Err(format!("its execution is {execution}, no object")),
+            Some((_, Some(Value::String(kind))))
+                if ["forbidden", "optional", "required"].contains(&kind.as_str()) =>
+            {
+                Ok(())
+            }
+            Some((_, Some(other))) => Err(format!("execution.taskSupport is {other}")),
+        }
+    })?;
     let is_declared = declares(lab, "/tasks/requests/tools/call");
     each(
         lab,

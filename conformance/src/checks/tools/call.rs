@@ -195,7 +195,7 @@ async fn bad_arguments(lab: &mut Lab) -> Result<(), Stop> {
                 .map_err(|what| format!("tool {:?} was called where {}: {what}", tool.name, bad.why));
             let row = match bad.keyword {
                 "additionalProperties" => "both/tools/additional-properties-enforced",
-                "enum" | "minimum" | "maximum" | "minLength" | "maxLength" => {
+                "enum" | "minimum" | "maximum" | "minLength" | "maxLength" | "pattern" => {
                     "both/tools/enum-and-bounds-enforced"
                 }
                 "required" => "both/tools/required-arguments-enforced",

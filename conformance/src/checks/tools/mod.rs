@@ -3,6 +3,7 @@
 mod call;
 mod headers;
 mod list;
+mod patterns;
 mod results;
 mod schemas;
 
@@ -12,6 +13,7 @@ pub(super) use list::each;
 pub const CHECKS: &[&[Check]] = &[
     list::CHECKS,
     schemas::CHECKS,
+    patterns::CHECKS,
     headers::CHECKS,
     call::CHECKS,
     results::CHECKS,

@@ -88,7 +88,22 @@ fn fault(schema: &Value) -> Option<String> {
         Some(Value::String(_)) => return None,
         Some(other) => return Some(format!("$schema is {other}")),
     };
-    judged.err().map(|error| error.to_string())
+    match judged {
+        Err(error) => Some(error.to_string()),
+        Ok(()) => dangling(schema),
+    }
+}
+
+/// A reference within the schema to what is not there. What is elsewhere is not fetched.
+fn dangling(schema: &Value) -> Option<String> {
+    use jsonschema::{ReferencingError as Error, error::ValidationErrorKind};
+    let error = jsonschema::validator_for(schema).err()?;
+    match error.kind() {
+        ValidationErrorKind::Referencing(
+            error @ (Error::PointerToNowhere { .. } | Error::NoSuchAnchor { .. }),
+        ) => Some(format!("a $ref leads nowhere: {error}")),
+        _ => None,
+    }
 }
 
 async fn input_valid(lab: &mut Lab) -> Result<(), Stop> {

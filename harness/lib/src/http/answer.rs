@@ -120,6 +120,8 @@ pub struct AnswerReader {
     began: usize,
     partial: Option<Partial>,
     ended: bool,
+    /// Whether an event stream is read on after its first response.
+    reads_on: bool,
 }
 
 impl AnswerReader {
@@ -257,7 +259,7 @@ impl AnswerReader {
                     })?;
                     let last = message::is_response(&value);
                     partial.answer.events.push(value);
-                    if last {
+                    if last && !self.reads_on {
                         // what follows in the stream is of no interest, so the connection can't be used again
                         partial.answer.closes |= !whole;
                         return Ok(true);
@@ -330,6 +332,20 @@ impl AnswerReader {
             Ok(httparse::Status::Partial) => self.small_rest().map(|()| false),
             Err(_) => Err(Malformed::Chunk(self.dropped + self.used + from)),
         }
+    }
+}
+
+/// Every message of an event stream in the bytes that a connection received, also what came after the response.
+pub fn messages(received: &[u8]) -> Vec<Value> {
+    let mut reader = AnswerReader {
+        reads_on: true,
+        ..AnswerReader::default()
+    };
+    reader.feed(received);
+    reader.end();
+    match reader.next("POST") {
+        Ok(Some(answer)) => answer.events,
+        _ => reader.events_so_far().to_vec(),
     }
 }
 
@@ -478,5 +494,17 @@ mod tests {
             Err(Malformed::Chunk(47))
         );
         assert!(matches!(read(b"<html>", "POST"), Err(Malformed::Head(_))));
+    }
+
+    #[test]
+    fn a_stream_is_read_on_after_its_response_where_that_is_asked_for() {
+        let stream =
+            b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n\
+            1b\r\ndata: {\"id\":1,\"result\":{}}\n\r\n16\r\n\ndata: {\"method\":\"a\"}\n\r\n1\r\n\n\r\n";
+        assert_eq!(
+            messages(stream),
+            [json!({"id": 1, "result": {}}), json!({"method": "a"})]
+        );
+        assert_eq!(read(stream, "POST").unwrap().unwrap().events.len(), 1);
     }
 }

@@ -8,6 +8,6 @@ pub mod connection;
 pub mod request;
 mod stream;
 
-pub use answer::{Answer, AnswerReader, Malformed};
+pub use answer::{Answer, AnswerReader, Malformed, messages};
 pub use connection::{Connection, Conversation, Piece};
 pub use request::Request;

@@ -1,5 +1,7 @@
 //! Arguments made from a tool's own JSON Schema: pure, and the same for the same seed.
 
+mod pattern;
+
 use jsonschema::Validator;
 use serde_json::{Map, Value, json};
 
@@ -108,6 +110,16 @@ fn broken(property: &Value) -> Vec<(&'static str, Value)> {
     if property.get("enum").is_some() {
         values.push(("enum", json!("not-one-of-the-enum")));
     }
+    if let Some(pattern) = property["pattern"].as_str() {
+        // whatever the pattern, one of these is likely to break it; what does not is dropped
+        let odd = ["", " ", "\u{7f}mcp-hil no match\u{7f}"];
+        let breaks = |text: &&str| regress::Regex::new(pattern).is_ok_and(|regex| regex.find(text).is_none());
+        values.extend(
+            odd.iter()
+                .rfind(|text| breaks(text))
+                .map(|text| ("pattern", json!(text))),
+        );
+    }
     if let Some(least) = number("minimum") {
         values.push(("minimum", exact(least.floor() - 1.0)));
     }
@@ -171,7 +183,10 @@ impl<'a> Maker<'a> {
             Some("array") => self.array(schema, depth),
             Some("string") => {
                 let word = WORDS[self.random.usize(..WORDS.len())];
-                text(schema, word)
+                match schema["pattern"].as_str() {
+                    Some(pattern) => pattern::text(pattern, &mut self.random).map(Value::String),
+                    None => text(schema, word),
+                }
             }
             Some("integer") => Some(json!(self.number(schema).round() as i64)),
             Some("number") => Some(json!(self.number(schema))),
@@ -310,8 +325,10 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_must_match_a_pattern_is_not_guessed() {
-        let schema = json!({"type": "object", "properties": {"id": {"type": "string", "pattern": "^[0-9]{4}$"}}, "required": ["id"]});
-        assert_eq!(valid(&schema, 1, false), None);
+    fn a_text_matches_its_pattern_or_is_not_guessed() {
+        let with = |pattern: &str| json!({"type": "object", "properties": {"id": {"type": "string", "pattern": pattern}}, "required": ["id"]});
+        let made = valid(&with("^[0-9]{4}$"), 1, false).unwrap();
+        assert_eq!(made["id"].as_str().unwrap().len(), 4);
+        assert_eq!(valid(&with("^(?=abc)x$"), 1, false), None);
     }
 }
