@@ -118,7 +118,8 @@ async fn serve(sockets: Sockets, mut engine: Engine, changed: Arc<AtomicU64>) ->
                 &sockets.own
             };
             let to = said.to.unwrap_or_else(|| (GROUP, PORT).into());
-            from.send_to(&write(&said.message), to).await?;
+            // what can't be sent is lost, as on any network; the asker asks again
+            let _ = from.send_to(&write(&said.message), to).await;
         }
     }
 }
