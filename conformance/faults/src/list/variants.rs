@@ -101,6 +101,19 @@ pub(super) const VARIANTS: &[Fault] = &[
     variant("slow", BOTH, "takes a fifth of a second for everything")
         .reply(|_, reply| reply.delay = Duration::from_millis(200)),
     variant(
+        "busy-at-times",
+        BOTH,
+        "is busy for every tenth request, and says for how long",
+    )
+    .answer(|ask| {
+        let is_busy = !ask.is_stdio() && ask.memory.count("asked") % 10 == 0;
+        is_busy.then(|| {
+            let mut reply = Reply::empty(503);
+            reply.headers.set("retry-after", "0");
+            reply
+        })
+    }),
+    variant(
         "connection-close",
         BOTH,
         "closes the connection after each answer",

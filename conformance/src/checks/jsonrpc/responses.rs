@@ -118,7 +118,10 @@ async fn version(lab: &mut Lab) -> Result<(), Stop> {
         "jsonrpc-2.0/version-member-in-responses",
         |_, answer| match answer.get("jsonrpc") {
             Some(version) if version == "2.0" => Ok(()),
-            other => Err(format!("an answer has jsonrpc {}", other.unwrap_or(&Value::Null))),
+            other => Err(format!(
+                "an answer has jsonrpc {}, where \"2.0\" is due",
+                other.unwrap_or(&Value::Null)
+            )),
         },
     );
     Ok(())

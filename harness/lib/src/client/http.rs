@@ -1,5 +1,6 @@
 //! Requests over HTTP: at most one connection is kept open between them.
 
+use super::busy::Patience;
 use super::{Exchange, Limits, compose};
 use crate::fault::Fault;
 use crate::http::answer::{MAX_RAW, Resume};
@@ -41,9 +42,16 @@ impl HttpWire {
         &self.endpoint
     }
 
-    /// Sends a request and reads its answer, over the open connection if it is still good.
+    /// Sends a request and reads its answer, over the open connection if it is still good. A server that is busy and says
+    /// for how long is asked again.
     pub async fn exchange(&mut self, request: &Request) -> Exchange {
-        let exchange = self.send(request).await;
+        let mut patience = Patience::new(self.limits.answer);
+        let exchange = loop {
+            let exchange = self.send(request).await;
+            if !patience.wait(&exchange).await {
+                break exchange;
+            }
+        };
         let opened = exchange.reply().and_then(|reply| reply.header("mcp-session-id"));
         if let Some(opened) = opened {
             self.session = Some(opened.to_owned());
@@ -88,6 +96,21 @@ impl HttpWire {
     /// Sends raw pieces over a connection of their own and reads one answer for each method. With `closing`, also waits
     /// for the server to close, and says whether it did; after the last chunk of an event stream it is not waited for.
     pub async fn raw(
+        &mut self,
+        pieces: &[Piece],
+        methods: &[String],
+        closing: Option<Duration>,
+    ) -> (Exchange, Option<bool>) {
+        let mut patience = Patience::new(self.limits.answer);
+        loop {
+            let told = self.raw_once(pieces, methods, closing).await;
+            if !patience.wait(&told.0).await {
+                return told;
+            }
+        }
+    }
+
+    async fn raw_once(
         &mut self,
         pieces: &[Piece],
         methods: &[String],

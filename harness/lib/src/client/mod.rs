@@ -4,6 +4,7 @@
 //! does wrong comes back as a [`ClientError`] with the exchange as evidence; judging it is the caller's work.
 
 mod advice;
+mod busy;
 pub mod compose;
 mod detect;
 mod exchange;

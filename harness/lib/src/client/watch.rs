@@ -1,5 +1,6 @@
 //! An answer that is read as it comes: event streams stay open for as long as the server likes.
 
+use super::busy::Patience;
 use super::{Exchange, Limits};
 use crate::fault::Fault;
 use crate::http::{Answer, Connection, Request};
@@ -21,6 +22,20 @@ impl Watch {
     /// # Errors
     /// [`Fault::Unreachable`].
     pub async fn open(
+        endpoint: &Endpoint,
+        request: &Request,
+        limits: Limits,
+    ) -> Result<(Self, Exchange), Fault> {
+        let mut patience = Patience::new(limits.answer);
+        loop {
+            let opened = Self::open_once(endpoint, request, limits).await?;
+            if !patience.wait(&opened.1).await {
+                return Ok(opened);
+            }
+        }
+    }
+
+    async fn open_once(
         endpoint: &Endpoint,
         request: &Request,
         limits: Limits,
