@@ -17,5 +17,6 @@ pub mod only;
 pub mod report;
 pub mod requirement;
 pub mod run;
+mod survey;
 pub mod text;
 pub mod verdict;

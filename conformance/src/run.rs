@@ -3,16 +3,14 @@
 use crate::check::{Check, Over};
 use crate::checks;
 use crate::lab::{Lab, Shared, Stop};
-use crate::offer::Offer;
 use crate::only::Only;
+use crate::survey::{judge_unopened, survey};
 use crate::verdict::{Judged, Report, Verdict};
 use futures_util::StreamExt as _;
 use futures_util::stream;
-use mcp_hil_harness::client::{Client, ClientError, Limits, Probe, probe};
-use mcp_hil_harness::revision::{Era, Revision};
+use mcp_hil_harness::client::{ClientError, Limits, Probe, probe};
+use mcp_hil_harness::revision::Revision;
 use mcp_hil_harness::target::Target;
-use serde_json::{Value, json};
-use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
 use tokio::sync::Semaphore;
@@ -110,11 +108,16 @@ pub async fn run(
     };
     let mut revisions = options.revisions.clone();
     if revisions.is_empty() {
-        let detected = probe(target, limits).await.map_err(|error| match error {
-            Probe::NoCommonRevision(theirs) => RunError::NoRevision(theirs.join(", ")),
-            Probe::NotMcp(_) => RunError::Unreachable(format!("no MCP server: {}", error.report(target))),
-            Probe::Unreachable(_) | Probe::HttpSse => RunError::Unreachable(error.report(target)),
-        })?;
+        let detected = match probe(target, limits).await {
+            Ok(detected) => detected,
+            Err(error) => {
+                let results = judge_unplaced(target, &error, limits, options).await?;
+                results.iter().for_each(&mut told);
+                report.results = results;
+                report.time = started.elapsed();
+                return Ok(report);
+            }
+        };
         report.server = detected.name;
         revisions = GRADED
             .into_iter()
@@ -140,7 +143,8 @@ pub async fn run(
         if chosen.is_empty() {
             continue;
         }
-        let shared = Rc::new(survey(target, revision, limits, options).await?);
+        let (shared, _) = survey(target, revision, limits, options).await?;
+        let shared = Rc::new(shared);
         for (round, jobs) in [
             (Round::Exchanges, options.jobs),
             (Round::Connections, options.jobs),
@@ -165,59 +169,36 @@ pub async fn run(
     Ok(report)
 }
 
-/// Finds out what the server offers in a revision. What it does wrong here is judged by checks of their own.
-async fn survey(
+/// Judges a server that speaks no revision, by its answers: those that break the protocol.
+///
+/// # Errors
+/// There is no such answer: nobody is there, or what is there refuses to speak MCP.
+async fn judge_unplaced(
     target: &Target,
-    revision: Revision,
+    error: &Probe,
     limits: Limits,
     options: &Options,
-) -> Result<Shared, RunError> {
-    let unreachable = |reason: String| RunError::Unreachable(reason);
-    let mut client =
-        Client::open(target, revision, limits).map_err(|fault| unreachable(fault.to_string()))?;
-    let opened = match revision.era() {
-        Era::Legacy => client.initialize().await,
-        Era::Modern => client
-            .exchange("server/discover", json!({}))
-            .await
-            .map(|exchange| {
-                let result = exchange
-                    .message()
-                    .and_then(|message| message.get("result"))
-                    .cloned();
-                (result.unwrap_or(Value::Null), vec![exchange])
-            }),
+) -> Result<Vec<Judged>, RunError> {
+    let told = error.report(target);
+    let error = match error {
+        Probe::NotMcp(error) => error,
+        Probe::NoCommonRevision(theirs) => return Err(RunError::NoRevision(theirs.join(", "))),
+        Probe::Unreachable(_) | Probe::HttpSse => return Err(RunError::Unreachable(told)),
     };
-    let (opening, exchanges) = match opened {
-        Ok(opened) => opened,
-        Err(error) if error.is_unreachable() => return Err(unreachable(error.to_string())),
-        Err(error) => (Value::Null, vec![evidence(error)]),
-    };
-    let offer = Offer::ask(&mut client, opening, exchanges).await;
-    let log = offer
-        .opened
-        .iter()
-        .chain(&offer.pages)
-        .cloned()
-        .map(Rc::new)
-        .collect();
-    Ok(Shared {
-        target: target.clone(),
-        revision,
-        limits,
-        offer,
-        allowed: options.allow_tools.clone(),
-        interface: options.interface.clone(),
-        seen: Rc::default(),
-        seed: options.seed,
-        idle: RefCell::new(vec![client]),
-        ids: Cell::new(0),
-        log: RefCell::new(log),
-    })
-}
-
-fn evidence(error: ClientError) -> mcp_hil_harness::client::Exchange {
-    error.exchange().clone()
+    let mut results = Vec::new();
+    if error.exchange().first_status().is_some() {
+        for revision in GRADED {
+            let (shared, trouble) = survey(target, revision, limits, options).await?;
+            if let Some(error) = trouble.filter(ClientError::is_broken_answer) {
+                results.extend(judge_unopened(shared, &error, options).await);
+            }
+        }
+    }
+    if results.is_empty() {
+        Err(RunError::Unreachable(format!("no MCP server: {told}")))
+    } else {
+        Ok(results)
+    }
 }
 
 /// Runs the checks, as many at once as the connections allow; gives the verdicts in the order of the checks.
@@ -260,7 +241,7 @@ async fn run_all(
 }
 
 /// Runs one check to its end.
-async fn judge(shared: &Rc<Shared>, check: &Check, limit: Duration) -> Judged {
+pub(crate) async fn judge(shared: &Rc<Shared>, check: &Check, limit: Duration) -> Judged {
     let started = Instant::now();
     let right_transport = match check.over {
         Over::Any => true,
@@ -288,7 +269,7 @@ async fn judge(shared: &Rc<Shared>, check: &Check, limit: Duration) -> Judged {
     )
 }
 
-fn judged(
+pub(crate) fn judged(
     shared: &Shared,
     check: &Check,
     ended: Result<(), Stop>,

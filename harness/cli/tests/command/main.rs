@@ -24,3 +24,4 @@ mod snapshot;
 mod steps;
 mod terminal;
 mod tls;
+mod unusable;

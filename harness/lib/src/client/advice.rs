@@ -45,30 +45,38 @@ fn unreachable(endpoint: &Endpoint, reason: &str) -> String {
 fn not_mcp(endpoint: &Endpoint, error: &ClientError) -> Option<String> {
     let Endpoint { authority, path, .. } = endpoint;
     let scheme = if endpoint.tls { "https" } else { "http" };
-    let Some(reply) = error.exchange().reply() else {
-        return Some(no_answer(endpoint, error.exchange()));
+    let exchange = error.exchange();
+    let Some(status) = exchange.first_status() else {
+        return Some(no_answer(endpoint, exchange));
     };
-    match reply.status? {
+    let header = |name| exchange.reply().and_then(|reply| reply.header(name));
+    match status {
         401 | 403 => Some(
             "the server wants to know who asks: give --bearer TOKEN or --header 'Name: value'".to_owned(),
         ),
-        300..=399 => reply.header("location").map(|to| {
+        300..=399 => header("location").map(|to| {
             format!("it sends you elsewhere, to {to:?}; redirects are not followed, name the place itself")
         }),
         404 | 405 | 501 if path != "/mcp" => Some(format!(
             "no MCP server is at {path}; many are at /mcp: {scheme}://{authority}/mcp"
         )),
-        _ if is_page(reply.header("content-type")) => {
+        _ if is_page(header("content-type")) => {
             Some("a web page answers there, and no MCP server: check port and path".to_owned())
         }
         404 | 405 | 501 => Some(format!(
             "no MCP server is at {path}; look in its documentation for the path of its Streamable HTTP endpoint"
         )),
+        _ if error.is_broken_answer() => Some(format!(
+            "a server is there, and what it answers can't be used; the bytes: mcp-hil check {scheme}://{authority}{path} -v"
+        )),
+        _ if header("content-encoding").is_some() => {
+            Some("have the server answer without a content coding".to_owned())
+        }
         _ => None,
     }
 }
 
-/// Something took the connection and gave nothing that is HTTP.
+/// Something took the connection and gave nothing that begins as HTTP.
 fn no_answer(endpoint: &Endpoint, exchange: &Exchange) -> String {
     match exchange.fault {
         Some(Fault::Silent(_) | Fault::Slow { .. }) => {
@@ -143,7 +151,36 @@ mod tests {
         assert!(answered(url, 200, ("content-type", "text/HTML; charset=utf-8")).starts_with("a web page"));
         assert!(answered(url, 401, ("WWW-Authenticate", "Bearer")).contains("--bearer"));
         assert!(answered(url, 302, ("Location", "/login")).contains("\"/login\""));
-        assert_eq!(answered(url, 200, ("content-type", "application/json")), "");
+        let coded = answered(url, 200, ("Content-Encoding", "gzip"));
+        assert_eq!(coded, "have the server answer without a content coding");
+        let useless = answered(url, 200, ("content-type", "application/json"));
+        assert!(
+            useless.ends_with("mcp-hil check http://127.0.0.1/mcp -v"),
+            "{useless}"
+        );
+    }
+
+    #[test]
+    fn what_begins_as_http_is_not_said_to_speak_none() {
+        let broken = |received: &str| {
+            let fault = Fault::Malformed(crate::http::Malformed::Head(httparse::Error::HeaderName));
+            let exchange = Box::new(Exchange {
+                received: received.into(),
+                fault: Some(fault.clone()),
+                ..Exchange::default()
+            });
+            let error = ClientError::Fault {
+                method: "initialize".to_owned(),
+                fault,
+                exchange,
+            };
+            advice(&endpoint("http://127.0.0.1/mcp"), &Probe::NotMcp(error)).unwrap_or_default()
+        };
+        assert!(broken("HTTP/1.1 200 OK\r\nX-A : b\r\n\r\n").starts_with("a server is there"));
+        assert!(broken("HTTP/1.1 401 No\r\nX-A : b\r\n\r\n").contains("--bearer"));
+        for none in ["", "HTTP", "HTTP/1.1 2", "SSH-2.0-x", "HTTP/1.1 2\u{fc}0"] {
+            assert!(broken(none).contains("speaks no HTTP"), "{none:?}");
+        }
     }
 
     #[test]

@@ -52,12 +52,25 @@ impl From<Answer> for Reply {
         } else if !answer.body.is_empty() {
             match serde_json::from_slice(&answer.body) {
                 Ok(message) => reply.message = Some(message),
-                Err(error) => reply.unreadable = Some(format!("the body is not JSON: {error}")),
+                Err(error) => reply.unreadable = Some(not_json(&answer, &error)),
             }
         }
         reply.headers = answer.headers;
         reply.body = answer.body;
         reply
+    }
+}
+
+/// Why a body is no JSON text.
+fn not_json(answer: &Answer, error: &serde_json::Error) -> String {
+    match answer.header("content-encoding") {
+        _ if answer.body.starts_with(b"\xef\xbb\xbf") => {
+            "the body begins with a byte order mark, which is no JSON (RFC 8259, section 8.1)".to_owned()
+        }
+        Some(coding) if !coding.eq_ignore_ascii_case("identity") => {
+            format!("the body is in a content coding, {coding:?}, which is not read here")
+        }
+        _ => format!("the body is not JSON: {error}"),
     }
 }
 
@@ -87,6 +100,16 @@ impl Exchange {
     /// The message of the first answer.
     pub fn message(&self) -> Option<&Value> {
         self.reply()?.message.as_ref()
+    }
+
+    /// Status of the first answer, also of one of which no more than the first line can be read; none if what came is no
+    /// HTTP.
+    pub fn first_status(&self) -> Option<u16> {
+        let of_reply = self.reply().and_then(|reply| reply.status);
+        of_reply.or_else(|| {
+            let line = self.received.strip_prefix(b"HTTP/1.")?.get(..5)?;
+            std::str::from_utf8(line).ok()?.get(2..)?.parse().ok()
+        })
     }
 
     pub(super) fn with_fault(self, fault: Fault) -> Self {

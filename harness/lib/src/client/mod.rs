@@ -123,6 +123,24 @@ impl ClientError {
         }
     }
 
+    /// Whether the server took the request over HTTP, refused it in no way, and broke the protocol with its answer: that
+    /// can't be read, or is no answer to this request. A refusal, a web page, a body in a content coding (which RFC 9110,
+    /// section 12.5.3, lets a server choose) and silence are none of that.
+    pub fn is_broken_answer(&self) -> bool {
+        let exchange = self.exchange();
+        let refuses = matches!(
+            exchange.first_status(),
+            None | Some(300..=399 | 401 | 403..=405 | 407 | 429 | 501..=504)
+        );
+        let says = |name: &str, wanted: &dyn Fn(&str) -> bool| {
+            let value = exchange.reply().and_then(|reply| reply.header(name));
+            value.is_some_and(|value| wanted(&value.to_ascii_lowercase()))
+        };
+        let is_page = says("content-type", &|media| media.starts_with("text/html"));
+        let is_coded = says("content-encoding", &|coding| coding != "identity");
+        !matches!(self, Self::Rpc { .. }) && !self.is_unreachable() && !refuses && !is_page && !is_coded
+    }
+
     /// Whether there was nobody to talk to.
     pub fn is_unreachable(&self) -> bool {
         matches!(

@@ -10,7 +10,7 @@ pub const MAX_ANSWER: usize = 8 << 20;
 pub const MAX_RAW: usize = 2 * MAX_ANSWER;
 /// Most bytes of a head, of the trailers, or of the line before a chunk.
 const MAX_HEAD: usize = 256 << 10;
-/// Characters of a bad event that are shown.
+/// Characters of a bad line or event that are shown.
 const MAX_SHOWN: usize = 200;
 /// Most header fields of an answer.
 const MAX_HEADERS: usize = 100;
@@ -70,12 +70,25 @@ fn is_event_stream(headers: &[(String, String)]) -> bool {
 /// What makes the bytes no HTTP/1.1 answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Malformed {
-    /// The head does not parse.
+    /// The first line is no status line.
     #[error("the answer is not HTTP/1.1: {0}")]
     Head(httparse::Error),
-    /// `Content-Length` is not a number, or differs from another.
-    #[error("Content-Length {0:?} is not one number of bytes")]
+    /// The answer begins as HTTP, and a later line of its head is no header field (RFC 9112, section 5).
+    #[error("line {line} of the answer's head breaks HTTP/1.1: {error} in {text:?}")]
+    Field {
+        /// Counted from 1, the status line.
+        line: usize,
+        /// What is wrong with it.
+        error: httparse::Error,
+        /// Its first characters.
+        text: String,
+    },
+    /// `Content-Length` is not a number.
+    #[error("Content-Length {0:?} is not a number of bytes")]
     Length(String),
+    /// Two fields `Content-Length` say different lengths (RFC 9112, section 6.3).
+    #[error("there is Content-Length {0:?} and Content-Length {1:?}")]
+    Lengths(String, String),
     /// A transfer coding other than `chunked`.
     #[error("Transfer-Encoding {0:?}: only chunked is understood")]
     Coding(String),
@@ -204,7 +217,10 @@ impl AnswerReader {
     fn head(&mut self, method: &str) -> Result<Option<Partial>, Malformed> {
         let mut fields = [httparse::EMPTY_HEADER; MAX_HEADERS];
         let mut head = httparse::Response::new(&mut fields);
-        let length = match head.parse(&self.buffer[self.used..]).map_err(Malformed::Head)? {
+        let length = match head
+            .parse(&self.buffer[self.used..])
+            .map_err(|error| bad_head(&self.buffer[self.used..], error))?
+        {
             httparse::Status::Complete(length) => length,
             httparse::Status::Partial => return Ok(None),
         };
@@ -349,6 +365,29 @@ pub fn messages(received: &[u8]) -> Vec<Value> {
     }
 }
 
+/// Where a head that does not parse is wrong: in the first line up to which it does not.
+fn bad_head(bytes: &[u8], error: httparse::Error) -> Malformed {
+    let parses = |bytes| {
+        let mut fields = [httparse::EMPTY_HEADER; MAX_HEADERS];
+        httparse::Response::new(&mut fields).parse(bytes).is_ok()
+    };
+    let mut end = 0;
+    for (index, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
+        end += line.len();
+        if !parses(&bytes[..end]) {
+            let text = String::from_utf8_lossy(line);
+            let text = text.trim_end().chars().take(MAX_SHOWN).collect();
+            let line = index + 1;
+            return if line == 1 {
+                Malformed::Head(error)
+            } else {
+                Malformed::Field { line, error, text }
+            };
+        }
+    }
+    Malformed::Head(error)
+}
+
 /// How the body's length is told (RFC 9112, 6.3).
 fn framing(status: u16, headers: &[(String, String)], method: &str) -> Result<Framing, Malformed> {
     if method.eq_ignore_ascii_case("HEAD") || status < 200 || status == 204 || status == 304 {
@@ -367,10 +406,12 @@ fn framing(status: u16, headers: &[(String, String)], method: &str) -> Result<Fr
     let Some((_, first)) = lengths.next() else {
         return Ok(Framing::UntilClose);
     };
-    let same = lengths.all(|(_, other)| other == first);
+    if let Some((_, other)) = lengths.find(|(_, other)| other != first) {
+        return Err(Malformed::Lengths(first.clone(), other.clone()));
+    }
     let digits = !first.is_empty() && first.bytes().all(|byte| byte.is_ascii_digit());
     let bad = || Malformed::Length(first.clone());
-    if !same || !digits {
+    if !digits {
         return Err(bad());
     }
     let length = first.parse().map_err(|_| bad())?;
@@ -482,7 +523,7 @@ mod tests {
         assert_eq!(with("Content-Length: -1"), Err(Malformed::Length("-1".into())));
         assert_eq!(
             with("Content-Length: 1\r\nContent-Length: 2"),
-            Err(Malformed::Length("1".into()))
+            Err(Malformed::Lengths("1".into(), "2".into()))
         );
         assert_eq!(
             with("Transfer-Encoding: gzip"),
@@ -506,5 +547,21 @@ mod tests {
             [json!({"id": 1, "result": {}}), json!({"method": "a"})]
         );
         assert_eq!(read(stream, "POST").unwrap().unwrap().events.len(), 1);
+    }
+
+    #[test]
+    fn a_line_of_the_head_that_is_no_field_is_shown() {
+        let said = |field: &str| {
+            let text = format!("HTTP/1.1 401 No\r\nDate: x\r\n{field}\r\nLater: y\r\n\r\n");
+            read(text.as_bytes(), "POST").unwrap_err().to_string()
+        };
+        let line = "line 3 of the answer's head breaks HTTP/1.1: invalid header";
+        assert_eq!(said("X-A : b"), format!("{line} name in \"X-A : b\""));
+        assert_eq!(
+            said("X-A: a\u{1}b"),
+            format!("{line} value in \"X-A: a\\u{{1}}b\"")
+        );
+        let folded = "line 4 of the answer's head breaks HTTP/1.1: invalid header name in \"  more\"";
+        assert_eq!(said("X-A: b\r\n  more"), folded);
     }
 }

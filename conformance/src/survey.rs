@@ -1,0 +1,117 @@
+//! The opening of a run: what the server offers in a revision, and what is judged of one that can't be opened.
+
+use crate::check::Check;
+use crate::checks;
+use crate::lab::{Lab, Shared, Stop};
+use crate::offer::Offer;
+use crate::run::{Options, RunError, judge, judged};
+use crate::verdict::{Judged, Verdict};
+use mcp_hil_harness::client::{Client, ClientError, Limits};
+use mcp_hil_harness::revision::{Era, Revision};
+use mcp_hil_harness::target::Target;
+use serde_json::{Value, json};
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::time::Duration;
+
+/// Finds out what the server offers in a revision, and why it could not be opened if so. What it does wrong here is judged
+/// by checks of their own.
+///
+/// # Errors
+/// [`RunError::Unreachable`].
+pub async fn survey(
+    target: &Target,
+    revision: Revision,
+    limits: Limits,
+    options: &Options,
+) -> Result<(Shared, Option<ClientError>), RunError> {
+    let unreachable = |reason: String| RunError::Unreachable(reason);
+    let mut client =
+        Client::open(target, revision, limits).map_err(|fault| unreachable(fault.to_string()))?;
+    let opened = match revision.era() {
+        Era::Legacy => client.initialize().await,
+        Era::Modern => client
+            .exchange("server/discover", json!({}))
+            .await
+            .map(|exchange| {
+                let result = exchange
+                    .message()
+                    .and_then(|message| message.get("result"))
+                    .cloned();
+                (result.unwrap_or(Value::Null), vec![exchange])
+            }),
+    };
+    let (opening, exchanges, trouble) = match opened {
+        Ok((opening, exchanges)) => (opening, exchanges, None),
+        Err(error) if error.is_unreachable() => return Err(unreachable(error.to_string())),
+        Err(error) => (Value::Null, vec![error.exchange().clone()], Some(error)),
+    };
+    let offer = Offer::ask(&mut client, opening, exchanges).await;
+    let log = offer
+        .opened
+        .iter()
+        .chain(&offer.pages)
+        .cloned()
+        .map(Rc::new)
+        .collect();
+    let shared = Shared {
+        target: target.clone(),
+        revision,
+        limits,
+        offer,
+        allowed: options.allow_tools.clone(),
+        interface: options.interface.clone(),
+        seen: Rc::default(),
+        seed: options.seed,
+        idle: RefCell::new(vec![client]),
+        ids: Cell::new(0),
+        log: RefCell::new(log),
+    };
+    Ok((shared, trouble))
+}
+
+/// Judges a server whose answer to the opening can't be used: that, and what else is wrong with the answer. Whatever needs a
+/// conversation is skipped.
+pub async fn judge_unopened(shared: Shared, error: &ClientError, options: &Options) -> Vec<Judged> {
+    let shared = Rc::new(shared);
+    let revision = shared.revision;
+    let opening = match revision.era() {
+        Era::Legacy => "lifecycle/handshake",
+        Era::Modern => "lifecycle/discover",
+    };
+    let mut results = Vec::new();
+    for check in checks::all().filter(|check| check.revisions.contains(&revision)) {
+        let skipped = || {
+            let reason = format!("the opening has no answer that can be used: {revision}/{opening} says why");
+            judged(
+                &shared,
+                check,
+                Err(Stop::Skip(reason)),
+                Vec::new(),
+                Duration::ZERO,
+            )
+        };
+        if check.name == opening {
+            results.push(failed(&shared, check, error));
+        } else if options.only.chooses(check, revision) && !check.is_once() {
+            let looked = match check.looks_back {
+                true => judge(&shared, check, shared.limits.answer).await,
+                false => skipped(),
+            };
+            // of so little nothing can be said to be right
+            let is_found = matches!(looked.verdict, Verdict::Fail | Verdict::Warn);
+            results.push(if is_found { looked } else { skipped() });
+        }
+    }
+    results
+}
+
+/// The check of the opening, failed.
+fn failed(shared: &Rc<Shared>, check: &Check, error: &ClientError) -> Judged {
+    let mut lab = Lab::new(Rc::clone(shared), *check);
+    if let Some(row) = check.rows.first() {
+        lab.found(row, error.to_string(), &[error.exchange()]);
+    }
+    let findings = std::mem::take(&mut lab.findings);
+    judged(shared, check, Err(Stop::Found), findings, Duration::ZERO)
+}
