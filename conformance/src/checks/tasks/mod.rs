@@ -13,7 +13,14 @@ use crate::offer::Tool;
 use serde_json::{Value, json};
 use std::time::Duration;
 
-pub const CHECKS: &[&[Check]] = &[legacy::CHECKS, modern::CHECKS];
+pub const CHECKS: &[&[Check]] = &[
+    legacy::declared::CHECKS,
+    legacy::run::CHECKS,
+    legacy::result::CHECKS,
+    legacy::cancel::CHECKS,
+    legacy::list::CHECKS,
+    modern::CHECKS,
+];
 
 /// States that don't change any more.
 const TERMINAL: [&str; 3] = ["completed", "failed", "cancelled"];
