@@ -1,5 +1,6 @@
 //! The faults, an area of the clauses a file, and the legal variants. A new one is an entry in a file's list.
 
+mod base;
 mod caching;
 mod cancellation;
 mod http_both;
@@ -29,7 +30,7 @@ use std::sync::LazyLock;
 
 static FAULTS: LazyLock<Vec<Fault>> = LazyLock::new(|| {
     let areas: [(&str, &[&[Fault]]); 16] = [
-        ("jsonrpc", &[jsonrpc::FAULTS]),
+        ("jsonrpc", &[jsonrpc::FAULTS, base::FAULTS]),
         ("lifecycle", &[lifecycle::FAULTS]),
         (
             "http",
