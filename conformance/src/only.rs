@@ -73,7 +73,7 @@ fn names() -> Vec<String> {
 }
 
 /// The candidate that is written most like a text; none if all are far.
-pub(crate) fn nearest<'a>(text: &str, candidates: impl Iterator<Item = &'a str>) -> Option<String> {
+pub fn nearest<'a>(text: &str, candidates: impl Iterator<Item = &'a str>) -> Option<String> {
     let likeness = |candidate: &&str| strsim::normalized_damerau_levenshtein(text, candidate);
     let (likeness, candidate) = candidates
         .map(|candidate| (likeness(&candidate), candidate))
@@ -82,7 +82,7 @@ pub(crate) fn nearest<'a>(text: &str, candidates: impl Iterator<Item = &'a str>)
 }
 
 /// The nearest, for an error.
-pub(crate) fn did_you_mean(nearest: &Option<String>) -> String {
+pub fn did_you_mean(nearest: &Option<String>) -> String {
     nearest
         .as_ref()
         .map_or_else(String::new, |nearest| format!("; did you mean {nearest:?}?"))

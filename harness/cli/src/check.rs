@@ -1,5 +1,6 @@
 //! `mcp-hil check`.
 
+use crate::allowed;
 use crate::args::Check;
 use crate::exit::Exit;
 use crate::known::Known;
@@ -12,6 +13,7 @@ use mcp_hil_conformance::only::Only;
 use mcp_hil_conformance::run::{self, RunError};
 use mcp_hil_conformance::verdict::Verdict;
 use mcp_hil_conformance::{checks, report as shown, text};
+use mcp_hil_harness::client::Limits;
 use mcp_hil_harness::discover::interfaces;
 use mcp_hil_harness::report::{self, Report};
 use mcp_hil_harness::target::Target;
@@ -62,6 +64,11 @@ pub async fn run(args: Check) -> Exit {
         jobs: args.jobs,
         deadline_factor: args.deadline_factor,
     };
+    let limits = Limits::scaled(options.deadline_factor);
+    let allowed = allowed::wrong(&subject.target, limits, &options.revisions, &options.allow_tools);
+    if let Some(reason) = allowed.await {
+        return Exit::Usage.because(&reason);
+    }
     let to_stderr = sinks.take_stdout();
     let style = output::style(args.color, to_stderr);
     let progress = if std::io::stderr().is_terminal() && !args.verbose {

@@ -1,6 +1,7 @@
 //! The `mcp-hil` command: arguments in, exit code out. The work is done by `mcp-hil-harness` and `mcp-hil-reference`.
 
 mod access;
+mod allowed;
 mod args;
 mod bench;
 mod check;

@@ -16,13 +16,8 @@ pub async fn run(args: Snapshot) -> Exit {
 }
 
 async fn try_run(args: &Snapshot) -> Told<Exit> {
-    let kept = match &args.check {
-        Some(file) => Some(
-            std::fs::read_to_string(file)
-                .map_err(|error| Exit::Usage.because(&format!("{}: {error}", file.display())))?,
-        ),
-        None => None,
-    };
+    let kept = args.check.as_deref().map(|file| read(file, &args.target));
+    let kept = kept.transpose()?;
     let open = open_one(&args.target, &args.options.options()).await?;
     let found = surface(
         &open.subjects[0].target,
@@ -53,4 +48,17 @@ async fn try_run(args: &Snapshot) -> Told<Exit> {
     );
     Ok(Exit::Failed
         .because("the surface is not the one that is kept; if that is meant, write it anew with --out"))
+}
+
+/// A snapshot that was kept.
+fn read(file: &Path, target: &str) -> Told<String> {
+    let text = std::fs::read_to_string(file);
+    let file = file.display();
+    let kept = text.map_err(|error| Exit::Usage.because(&format!("{file}: {error}")))?;
+    match surface::fault_of(&kept) {
+        None => Ok(kept),
+        Some(reason) => Err(Exit::Usage.because(&format!(
+            "{file}: {reason}; write one with mcp-hil snapshot {target} --out {file}"
+        ))),
+    }
 }

@@ -15,6 +15,9 @@ const LISTS: [(&str, &str, &str); 4] = [
     ("prompts", "prompts/list", "prompts"),
 ];
 
+/// Name of the format of the file.
+const FORMAT: &str = "surface/1";
+
 /// Why the surface can't be had.
 #[derive(Debug, thiserror::Error)]
 pub enum SurfaceError {
@@ -103,7 +106,19 @@ fn sorted(value: &Value) -> Value {
     value
 }
 
+/// What makes a file that was kept no surface; none if it is one.
+pub fn fault_of(kept: &str) -> Option<String> {
+    if kept.trim().is_empty() {
+        return Some("the file is empty".to_owned());
+    }
+    match serde_json::from_str::<Value>(kept) {
+        Err(error) => Some(format!("the file is not JSON: {error}")),
+        Ok(kept) => (kept.get("mcp-hil") != Some(&json!(FORMAT)))
+            .then(|| format!("the file is no snapshot: it has no \"mcp-hil\": {FORMAT:?}")),
+    }
+}
+
 /// The file of a surface.
 pub fn text(surface: &Value) -> String {
-    format!("{:#}\n", json!({"mcp-hil": "surface/1", "revisions": surface}))
+    format!("{:#}\n", json!({"mcp-hil": FORMAT, "revisions": surface}))
 }

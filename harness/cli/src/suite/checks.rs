@@ -1,6 +1,7 @@
 //! The checks of the specification as tests: one libtest trial for each check and revision, named by the check's id.
 
 use super::{Preparing, by_name, complain, ended, flashes_instead, user};
+use crate::allowed;
 use crate::known::Known;
 use crate::targets::Prepared;
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
@@ -8,6 +9,7 @@ use mcp_hil_conformance::check::Check;
 use mcp_hil_conformance::only::Only;
 use mcp_hil_conformance::run::{self, Options};
 use mcp_hil_conformance::{checks, report as shown};
+use mcp_hil_harness::client::Limits;
 use mcp_hil_harness::report::style::Style;
 use mcp_hil_harness::report::{self, Case, Detail, Report, Verdict};
 use std::path::{Path, PathBuf};
@@ -262,6 +264,11 @@ fn grade(name: &str, prepare: Box<dyn FnOnce() -> Preparing>, options: &Options)
                 super::TARGET
             ));
         };
+        let limits = Limits::scaled(options.deadline_factor);
+        let wrong = allowed::wrong(&subject.target, limits, &options.revisions, &options.allow_tools);
+        if let Some(reason) = wrong.await {
+            return Err(reason);
+        }
         let graded = run::run(name, &subject.target, options, |_| {}).await;
         graded
             .map(|graded| shown::report(&graded))

@@ -165,6 +165,12 @@ fn two_for_what_check_does_not_know_with_the_nearest() {
     let file = File::with_text("[[expected]]\nid = \"tools/unknown-tol\"\nreason = \"x\"\n");
     run(&["check", "reference", "--baseline", file.path()]).ended(2, "did you mean \"tools/unknown-tool\"?");
     run(&["check", "reference", "--profile", "esp-clav"]).ended(2, "known: esp-claw");
+    let tools = ["check", "reference", "--only", "caching", "--allow-tool"];
+    run(&[&tools[..], &["ecoh"]].concat()).ended(
+        2,
+        "--allow-tool ecoh: the server has no such tool; did you mean \"echo\"?; it lists ",
+    );
+    run(&[&tools[..], &["echo"]].concat()).ended(0, "PASS  reference");
 }
 
 #[test]

@@ -28,5 +28,20 @@ fn a_surface_is_the_same_each_time_and_a_change_shows() {
         .ended(1, "-                 \"maximum\": 255")
         .ended(1, "+                 \"maximum\": 100");
     run(&["snapshot", "reference", "--check", &folder.beside("none")]).ended(2, "No such file");
+    for (text, why) in [
+        ("", "the file is empty"),
+        (" \n", "the file is empty"),
+        ("{", "the file is not JSON: EOF"),
+        (
+            "{\"revisions\": {}}",
+            "the file is no snapshot: it has no \"mcp-hil\": \"surface/1\"",
+        ),
+    ] {
+        std::fs::write(&file, text).unwrap();
+        let next = format!("write one with mcp-hil snapshot reference --out {file}");
+        run(&["snapshot", "reference", "--check", &file])
+            .ended(2, &format!("{file}: {why}"))
+            .ended(2, &next);
+    }
     run(&["snapshot", "http://127.0.0.1:9/mcp"]).ended(3, "could not reach");
 }
