@@ -2,9 +2,11 @@
 
 use crate::check::Check;
 use crate::expect;
+use crate::log::Log;
 use crate::mdns::Seen;
 use crate::offer::{Offer, Tool};
 use crate::verdict::{Finding, fails};
+use mcp_hil_harness::access::Access;
 use mcp_hil_harness::client::{Client, Exchange, Limits, Watch, Wire, compose};
 use mcp_hil_harness::fault::Fault;
 use mcp_hil_harness::http::{Answer, Piece, Request};
@@ -49,8 +51,8 @@ pub struct Shared {
     pub idle: RefCell<Vec<Client>>,
     /// The last id that was used.
     pub ids: Cell<u64>,
-    /// Every exchange of the run, in the order of their ends.
-    pub log: RefCell<Vec<Rc<Exchange>>>,
+    /// The exchanges of the run.
+    pub log: RefCell<Log>,
 }
 
 /// A check's own place at the server: a conversation that is opened when it is first needed.
@@ -117,18 +119,14 @@ impl Lab {
             "{} does not name {row}",
             self.check.name
         );
-        let (mut what, mut exchanges): (String, Vec<Exchange>) = (
-            what.into(),
-            exchanges.iter().map(|exchange| (*exchange).clone()).collect(),
-        );
-        if let Target::Http(endpoint) = &self.shared.target {
-            // a server may repeat what it was sent
-            what = endpoint.access.redact(&what);
-            let redacted = exchanges
-                .into_iter()
-                .map(|exchange| exchange.redacted(&endpoint.access));
-            exchanges = redacted.collect();
-        }
+        let access = match &self.shared.target {
+            Target::Http(endpoint) => endpoint.access.clone(),
+            Target::Stdio(_) => Access::default(),
+        };
+        // a server may repeat what it was sent
+        let what = access.redact(&what.into());
+        let exchanges = exchanges.iter().map(|exchange| exchange.evidence(&access));
+        let exchanges = exchanges.collect();
         self.findings.push(Finding {
             row,
             what,
@@ -258,7 +256,7 @@ impl Lab {
 
     /// Every exchange of the run so far, for checks that look back.
     pub fn log(&self) -> Vec<Rc<Exchange>> {
-        self.shared.log.borrow().clone()
+        self.shared.log.borrow().kept().to_vec()
     }
 
     /// A second conversation beside that of the check, with the handshake done. The caller closes it.
@@ -402,7 +400,7 @@ impl Lab {
         enough: impl Fn(&Answer) -> bool,
     ) -> Exchange {
         let exchange = watch.more(limit, enough).await;
-        self.shared.log.borrow_mut().push(Rc::new(exchange.clone()));
+        self.shared.log.borrow_mut().add(&exchange);
         exchange
     }
 
@@ -457,7 +455,7 @@ impl Lab {
     /// # Errors
     /// [`Stop::Unreachable`].
     pub fn saw(&mut self, exchange: Exchange) -> Result<Exchange, Stop> {
-        self.shared.log.borrow_mut().push(Rc::new(exchange.clone()));
+        self.shared.log.borrow_mut().add(&exchange);
         match &exchange.fault {
             Some(Fault::Unreachable { .. }) if !self.reached => Err(Stop::Unreachable(describe(&exchange))),
             Some(_) => {

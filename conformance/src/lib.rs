@@ -11,6 +11,7 @@ pub mod checks;
 pub mod coverage;
 pub mod expect;
 pub mod lab;
+pub mod log;
 pub mod mdns;
 pub mod offer;
 pub mod only;

@@ -3,6 +3,7 @@
 use crate::check::Check;
 use crate::checks;
 use crate::lab::{Lab, Shared, Stop};
+use crate::log::Log;
 use crate::offer::Offer;
 use crate::run::{Options, RunError, judge, judged};
 use crate::verdict::{Judged, Verdict};
@@ -47,13 +48,10 @@ pub async fn survey(
         Err(error) => (Value::Null, vec![error.exchange().clone()], Some(error)),
     };
     let offer = Offer::ask(&mut client, opening, exchanges).await;
-    let log = offer
-        .opened
-        .iter()
-        .chain(&offer.pages)
-        .cloned()
-        .map(Rc::new)
-        .collect();
+    let mut log = Log::default();
+    for exchange in offer.opened.iter().chain(&offer.pages) {
+        log.add(exchange);
+    }
     let shared = Shared {
         target: target.clone(),
         revision,

@@ -1,8 +1,10 @@
 //! Nothing that a server sends fills the memory.
 
-use crate::run::{File, run};
-use crate::server::{request, serve};
+use crate::run::{File, finish, run};
+use crate::server::{answer, request, serve};
 use std::io::{BufReader, Write as _};
+#[cfg(target_os = "linux")]
+use std::process::Stdio;
 
 /// A server that sends a head and then the same bytes for ever.
 fn flood(head: &'static [u8], unit: &'static str) -> crate::run::Ran {
@@ -45,4 +47,34 @@ fn chunks_that_are_all_framing() {
         extension,
     )
     .ended(1, "more than 16777216 with its framing");
+}
+
+/// A check of a server whose answers never end, in an address space that the answers would not fit in if all were kept.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_check_of_a_server_without_end_stays_small() {
+    let url = serve(|stream| {
+        let mut reader = BufReader::new(stream);
+        while let Some((_, message)) = request(&mut reader) {
+            let stream = reader.get_mut();
+            let is_opening = matches!(
+                message["method"].as_str(),
+                Some("initialize" | "server/discover" | "notifications/initialized")
+            );
+            if !is_opening {
+                let _ =
+                    stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n{\"x\":\"");
+                while stream.write_all(&[b'x'; 65536]).is_ok() {}
+                return;
+            }
+            let _ = stream.write_all(answer(&message).as_bytes());
+        }
+    });
+    let program = env!("CARGO_BIN_EXE_mcp-hil");
+    let line = format!("ulimit -v 400000; exec {program} check {url} --only jsonrpc --jobs 1");
+    let mut shell = std::process::Command::new("sh");
+    shell.args(["-c", &line]);
+    shell.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let ran = finish(shell.spawn().unwrap());
+    ran.ended(1, "more than 8388608 bytes");
 }

@@ -7,6 +7,9 @@ use crate::message;
 use serde_json::Value;
 use std::time::Duration;
 
+/// Most bytes of an answer that are kept to show what is wrong with it.
+const MAX_EVIDENCE: usize = 64 << 10;
+
 /// What came back, as far as it was understood.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reply {
@@ -79,8 +82,10 @@ fn not_json(answer: &Answer, error: &serde_json::Error) -> String {
 pub struct Exchange {
     /// Bytes sent.
     pub sent: Vec<u8>,
-    /// Bytes received.
+    /// Bytes received; the first 64 KiB where something is wrong with the answer.
     pub received: Vec<u8>,
+    /// Bytes received after those, which are not kept.
+    pub left_out: usize,
     /// Whole answers; one for all but raw connections.
     pub replies: Vec<Reply>,
     /// Why there are fewer answers than requests.
@@ -112,6 +117,45 @@ impl Exchange {
         })
     }
 
+    /// The same for a report, which has no use for what was understood of it, without secrets.
+    #[must_use]
+    pub fn evidence(&self, access: &Access) -> Self {
+        Self {
+            sent: self.sent.clone(),
+            received: self.received.clone(),
+            left_out: self.left_out,
+            replies: Vec::new(),
+            fault: self.fault.clone(),
+            time: self.time,
+            repeat: self.repeat.clone(),
+        }
+        .redacted(access)
+        .shortened()
+    }
+
+    /// Keeps no more of a bad answer than shows what is wrong with it. Comes after [`Self::redacted`], which finds no secret
+    /// that is cut in two.
+    pub(super) fn cut(self) -> Self {
+        if self.fault.is_some() {
+            self.shortened()
+        } else {
+            self
+        }
+    }
+
+    fn shortened(mut self) -> Self {
+        let all = self.received.len();
+        if all > MAX_EVIDENCE {
+            // not in the middle of a character
+            let is_begin = |at: &usize| self.received[*at] & 0xc0 != 0x80;
+            let end = (MAX_EVIDENCE - 3..=MAX_EVIDENCE).rfind(is_begin);
+            self.received.truncate(end.unwrap_or(MAX_EVIDENCE));
+            self.received.shrink_to_fit();
+            self.left_out += all - self.received.len();
+        }
+        self
+    }
+
     pub(super) fn with_fault(self, fault: Fault) -> Self {
         Self {
             fault: Some(fault),
@@ -137,10 +181,56 @@ impl Exchange {
         Self {
             sent: talk.sent,
             received: talk.received,
+            left_out: 0,
             replies: talk.answers.into_iter().map(Reply::from).collect(),
             fault: talk.fault,
             time: talk.time,
             repeat,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_bad_answer_no_more_is_kept_than_shows_it() {
+        let with = |received: Vec<u8>, fault: Option<Fault>| Exchange {
+            received,
+            fault,
+            ..Exchange::default()
+        };
+        let silent = Some(Fault::Silent(Duration::ZERO));
+        let good = with(vec![b'x'; 70_000], None).cut();
+        assert_eq!((good.received.len(), good.left_out), (70_000, 0));
+        let bad = with(vec![b'x'; 70_000], silent.clone()).cut();
+        assert_eq!((bad.received.len(), bad.left_out), (65_536, 4_464));
+        let shown = good.evidence(&Access::default());
+        assert_eq!((shown.received.len(), shown.left_out), (65_536, 4_464));
+        // three bytes a character, and 65536 is no multiple of three
+        let text = with("\u{4e16}".repeat(30_000).into_bytes(), silent).cut();
+        assert!(std::str::from_utf8(&text.received).is_ok());
+        assert_eq!(text.received.len() + text.left_out, 90_000);
+    }
+
+    #[test]
+    fn a_secret_is_gone_before_it_could_be_cut_in_two() {
+        let options = crate::access::Options {
+            bearer: Some("a-secret-token".to_owned()),
+            ..Default::default()
+        };
+        let access = Access::new(&options).unwrap();
+        let mut received = vec![b' '; MAX_EVIDENCE - 8];
+        received.extend_from_slice(b"a-secret-token and more");
+        let exchange = Exchange {
+            received,
+            ..Exchange::default()
+        };
+        let shown = String::from_utf8(exchange.evidence(&access).received).unwrap();
+        assert!(
+            shown.trim().starts_with("$MCP_HI") && !shown.contains("a-sec"),
+            "{shown}"
+        );
     }
 }

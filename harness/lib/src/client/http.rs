@@ -252,7 +252,7 @@ impl HttpWire {
 
     /// An exchange that can be shown to anybody.
     fn evidence(&self, talk: Conversation, repeat: String) -> Exchange {
-        Exchange::of(talk, repeat).redacted(&self.endpoint.access)
+        Exchange::of(talk, repeat).redacted(&self.endpoint.access).cut()
     }
 }
 

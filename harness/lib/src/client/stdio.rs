@@ -101,7 +101,7 @@ impl StdioWire {
             exchange.replies.push(Reply::default());
         }
         exchange.time = started.elapsed();
-        exchange
+        exchange.cut()
     }
 
     /// Sends a line to which no answer is due, and waits for none.
@@ -186,7 +186,7 @@ impl StdioWire {
             exchange.replies.push(reply);
         }
         exchange.time = started.elapsed();
-        exchange
+        exchange.cut()
     }
 
     /// Closes the server's standard input and says whether the process ended within a time.

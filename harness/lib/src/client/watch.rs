@@ -60,6 +60,6 @@ impl Watch {
 
     async fn read(&mut self, bytes: &[u8], limit: Duration, enough: impl Fn(&Answer) -> bool) -> Exchange {
         let talk = self.connection.watch(bytes, &self.method, limit, enough).await;
-        Exchange::of(talk, self.repeat.clone())
+        Exchange::of(talk, self.repeat.clone()).cut()
     }
 }

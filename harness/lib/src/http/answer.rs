@@ -12,6 +12,8 @@ pub const MAX_RAW: usize = 2 * MAX_ANSWER;
 const MAX_HEAD: usize = 256 << 10;
 /// Characters of a bad line or event that are shown.
 const MAX_SHOWN: usize = 200;
+/// Most messages of an event stream, which take more memory than their text.
+const MAX_EVENTS: usize = 10_000;
 /// Most header fields of an answer.
 const MAX_HEADERS: usize = 100;
 
@@ -101,6 +103,9 @@ pub enum Malformed {
     /// A head, trailers or the line before a chunk without end.
     #[error("the answer has a head with more than {MAX_HEAD} bytes")]
     LargeHead,
+    /// Messages without end before the response.
+    #[error("the event stream has more than {MAX_EVENTS} messages and no response")]
+    ManyEvents,
     /// An event that should hold a message does not hold JSON.
     #[error("an event of the stream is not JSON: {0}")]
     Event(String),
@@ -274,6 +279,9 @@ impl AnswerReader {
                         Malformed::Event(format!("{error} in {shown:?}"))
                     })?;
                     let last = message::is_response(&value);
+                    if partial.answer.events.len() == MAX_EVENTS {
+                        return Err(Malformed::ManyEvents);
+                    }
                     partial.answer.events.push(value);
                     if last && !self.reads_on {
                         // what follows in the stream is of no interest, so the connection can't be used again
@@ -515,6 +523,20 @@ mod tests {
         let answer = reader.next("POST").unwrap().unwrap();
         assert_eq!(answer.events[1], json!({"jsonrpc": "2.0", "id": 1, "result": {}}));
         assert!(answer.closes);
+    }
+
+    #[test]
+    fn messages_without_end_are_no_answer() {
+        let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n";
+        let stream = |notes: usize| {
+            let note = "data: {\"method\":\"x\"}\n\n".repeat(notes);
+            read(
+                format!("{head}{note}data: {{\"id\":1,\"result\":0}}\n\n").as_bytes(),
+                "POST",
+            )
+        };
+        assert_eq!(stream(MAX_EVENTS - 1).unwrap().unwrap().events.len(), MAX_EVENTS);
+        assert_eq!(stream(MAX_EVENTS), Err(Malformed::ManyEvents));
     }
 
     #[test]

@@ -99,6 +99,7 @@ fn exchange(exchange: &Exchange) -> Value {
     json!({
         "sent": bytes(&exchange.sent),
         "received": bytes(&exchange.received),
+        "left_out": exchange.left_out,
         "time_ms": millis(exchange.time),
         "fault": exchange.fault.as_ref().map(Fault::to_string),
         "repeat": exchange.repeat,

@@ -159,7 +159,7 @@ pub fn exchange(exchange: &Exchange) -> String {
     format!(
         "sent:\n{}received:\n{}",
         indent(&printable(&exchange.sent)),
-        indent(&printable(&exchange.received))
+        indent(&printable_of(&exchange.received, exchange.left_out))
     )
 }
 
@@ -220,14 +220,19 @@ fn indent(text: &str) -> String {
 
 /// Bytes as text: what does not print is escaped, line ends of HTTP are line ends.
 pub(super) fn printable(bytes: &[u8]) -> String {
+    printable_of(bytes, 0)
+}
+
+/// The same of bytes after which others were left out.
+pub(super) fn printable_of(bytes: &[u8], left_out: usize) -> String {
     let shown = &bytes[..bytes.len().min(SHOWN)];
     let mut text = String::new();
     for chunk in shown.utf8_chunks() {
         text.push_str(&escape(&chunk.valid().replace('\r', "")));
         text.extend(chunk.invalid().iter().map(|byte| format!("\\x{byte:02x}")));
     }
-    if bytes.len() > SHOWN {
-        let _ = write!(text, "\n… {} bytes in all", bytes.len());
+    if bytes.len() + left_out > shown.len() {
+        let _ = write!(text, "\n… {} bytes in all", bytes.len() + left_out);
     }
     if text.is_empty() {
         "nothing".to_owned()

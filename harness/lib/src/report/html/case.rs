@@ -5,7 +5,7 @@ use crate::client::Exchange;
 use crate::diff;
 use crate::fault::seconds;
 use crate::report::style::Style;
-use crate::report::text::printable;
+use crate::report::text::{printable, printable_of};
 use crate::report::{Case, Clause, Finding, Verdict};
 use std::fmt::Write as _;
 
@@ -194,12 +194,15 @@ fn exchange(page: &mut String, exchange: &Exchange) {
         None => format!("Received in {}", seconds(&exchange.time)),
     };
     page.push_str("<div class=\"both\">");
-    for (title, bytes) in [("Sent", &exchange.sent), (received.as_str(), &exchange.received)] {
+    for (title, bytes, left_out) in [
+        ("Sent", &exchange.sent, 0),
+        (received.as_str(), &exchange.received, exchange.left_out),
+    ] {
         let _ = write!(
             page,
             "<div><h4>{}</h4><pre>{}</pre></div>",
             escape(title),
-            escape(&printable(bytes))
+            escape(&printable_of(bytes, left_out))
         );
     }
     page.push_str("</div>\n");
