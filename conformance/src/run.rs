@@ -9,17 +9,21 @@ use crate::verdict::{Judged, Report, Verdict};
 use futures_util::StreamExt as _;
 use futures_util::stream;
 use mcp_hil_harness::client::{ClientError, Limits, Probe, probe};
+use mcp_hil_harness::fault::seconds;
 use mcp_hil_harness::revision::Revision;
 use mcp_hil_harness::target::Target;
 use std::rc::Rc;
 use std::time::Duration;
 use tokio::sync::Semaphore;
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, timeout, timeout_at};
 
 /// The revisions that can be graded.
 pub const GRADED: [Revision; 2] = [Revision::R2025_11_25, Revision::R2026_07_28];
 /// The longest that a check may take, times the deadline factor. Every exchange has a limit of its own.
 const CHECK_LIMIT: Duration = Duration::from_secs(120);
+
+/// The longest that a run may take unless the user says otherwise.
+pub const TIME_LIMIT: Duration = Duration::from_secs(30 * 60);
 
 /// What to run, and how.
 #[derive(Clone, Debug)]
@@ -38,6 +42,8 @@ pub struct Options {
     pub jobs: u8,
     /// Factor for time limits.
     pub deadline_factor: f64,
+    /// The longest that the run may take, whatever the factor. What was not judged by then has no verdict.
+    pub time_limit: Duration,
 }
 
 impl Default for Options {
@@ -50,6 +56,7 @@ impl Default for Options {
             seed: 0,
             jobs: 2,
             deadline_factor: 1.0,
+            time_limit: TIME_LIMIT,
         }
     }
 }
@@ -63,6 +70,29 @@ pub enum RunError {
     /// The server speaks no revision that is graded.
     #[error("the server speaks none of 2025-11-25 and 2026-07-28: it speaks {0}")]
     NoRevision(String),
+}
+
+/// When the time of the run is over.
+#[derive(Clone, Copy)]
+struct End {
+    at: Instant,
+    limit: Duration,
+}
+
+impl End {
+    /// Waits for something, to the end at most.
+    async fn within<T>(self, what: impl Future<Output = T>) -> Result<T, RunError> {
+        timeout_at(self.at, what)
+            .await
+            .map_err(|_| RunError::Unreachable(self.reason()))
+    }
+
+    fn reason(self) -> String {
+        format!(
+            "the time of the run was over, {}; more is given by --time-limit",
+            seconds(&self.limit)
+        )
+    }
 }
 
 /// When a check runs.
@@ -100,6 +130,10 @@ pub async fn run(
     mut told: impl FnMut(&Judged),
 ) -> Result<Report, RunError> {
     let started = Instant::now();
+    let end = End {
+        at: started + options.time_limit,
+        limit: options.time_limit,
+    };
     let limits = Limits::scaled(options.deadline_factor);
     let mut report = Report {
         target: name.to_owned(),
@@ -108,10 +142,11 @@ pub async fn run(
     };
     let mut revisions = options.revisions.clone();
     if revisions.is_empty() {
-        let detected = match probe(target, limits).await {
+        let detected = match end.within(probe(target, limits)).await? {
             Ok(detected) => detected,
             Err(error) => {
-                let results = judge_unplaced(target, &error, limits, options).await?;
+                let results = judge_unplaced(target, &error, limits, options);
+                let results = end.within(results).await??;
                 results.iter().for_each(&mut told);
                 report.results = results;
                 report.time = started.elapsed();
@@ -143,7 +178,20 @@ pub async fn run(
         if chosen.is_empty() {
             continue;
         }
-        let (shared, _) = survey(target, revision, limits, options).await?;
+        let surveyed = match end.within(survey(target, revision, limits, options)).await {
+            Ok(surveyed) => surveyed?,
+            // the report of what came before is worth more than an error
+            Err(error) if !report.results.is_empty() => {
+                let over = Err(Stop::Unreachable(error.to_string()));
+                let untried = chosen
+                    .iter()
+                    .map(|check| judged(revision, check, over.clone(), Vec::new(), Duration::ZERO));
+                report.results.extend(untried.inspect(&mut told));
+                continue;
+            }
+            Err(error) => return Err(error),
+        };
+        let (shared, _) = surveyed;
         let shared = Rc::new(shared);
         for (round, jobs) in [
             (Round::Exchanges, options.jobs),
@@ -158,7 +206,7 @@ pub async fn run(
                 .collect();
             report
                 .results
-                .extend(run_all(&shared, &now, jobs, options, &mut told).await);
+                .extend(run_all(&shared, &now, jobs, options, end, &mut told).await);
         }
         let idle = std::mem::take(&mut *shared.idle.borrow_mut());
         for client in idle {
@@ -207,6 +255,7 @@ async fn run_all(
     chosen: &[Check],
     jobs: u8,
     options: &Options,
+    end: End,
     told: &mut impl FnMut(&Judged),
 ) -> Vec<Judged> {
     let connections = Semaphore::new(options.jobs.max(1).into());
@@ -221,12 +270,31 @@ async fn run_all(
                 );
                 return (
                     index,
-                    judged(shared, check, Err(Stop::Skip(reason)), Vec::new(), Duration::ZERO),
+                    judged(
+                        shared.revision,
+                        check,
+                        Err(Stop::Skip(reason)),
+                        Vec::new(),
+                        Duration::ZERO,
+                    ),
                 );
             }
             // never closed
             let _held = connections.acquire_many(check.connections.into()).await;
-            (index, judge(shared, check, limit).await)
+            let left = end.at.saturating_duration_since(Instant::now());
+            if left >= limit {
+                return (index, judge(shared, check, limit).await);
+            }
+            let over = || Err(Stop::Unreachable(end.reason()));
+            // a check in the middle has seen too little to say that all is well
+            let judged = match left {
+                Duration::ZERO => judged(shared.revision, check, over(), Vec::new(), Duration::ZERO),
+                left => match timeout(left, judge(shared, check, limit)).await {
+                    Ok(judged) => judged,
+                    Err(_) => judged(shared.revision, check, over(), Vec::new(), left),
+                },
+            };
+            (index, judged)
         }
     }))
     .buffer_unordered(jobs.max(1).into());
@@ -250,7 +318,13 @@ pub(crate) async fn judge(shared: &Rc<Shared>, check: &Check, limit: Duration) -
     };
     if !right_transport {
         let reason = format!("not over {}", shared.target.transport());
-        return judged(shared, check, Err(Stop::Skip(reason)), Vec::new(), Duration::ZERO);
+        return judged(
+            shared.revision,
+            check,
+            Err(Stop::Skip(reason)),
+            Vec::new(),
+            Duration::ZERO,
+        );
     }
     let mut lab = Lab::new(Rc::clone(shared), *check);
     let ended = timeout(limit, (check.run)(&mut lab)).await.unwrap_or_else(|_| {
@@ -261,7 +335,7 @@ pub(crate) async fn judge(shared: &Rc<Shared>, check: &Check, limit: Duration) -
     });
     lab.leave().await;
     judged(
-        shared,
+        shared.revision,
         check,
         ended,
         std::mem::take(&mut lab.findings),
@@ -270,7 +344,7 @@ pub(crate) async fn judge(shared: &Rc<Shared>, check: &Check, limit: Duration) -
 }
 
 pub(crate) fn judged(
-    shared: &Shared,
+    revision: Revision,
     check: &Check,
     ended: Result<(), Stop>,
     findings: Vec<crate::verdict::Finding>,
@@ -284,10 +358,10 @@ pub(crate) fn judged(
         Ok(()) | Err(Stop::Found) => (Verdict::Pass, None),
     };
     Judged {
-        id: check.id(shared.revision),
+        id: check.id(revision),
         name: check.name,
         rows: check.rows,
-        revision: shared.revision,
+        revision,
         verdict,
         reason,
         findings,

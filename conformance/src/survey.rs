@@ -82,7 +82,7 @@ pub async fn judge_unopened(shared: Shared, error: &ClientError, options: &Optio
         let skipped = || {
             let reason = format!("the opening has no answer that can be used: {revision}/{opening} says why");
             judged(
-                &shared,
+                revision,
                 check,
                 Err(Stop::Skip(reason)),
                 Vec::new(),
@@ -111,5 +111,5 @@ fn failed(shared: &Rc<Shared>, check: &Check, error: &ClientError) -> Judged {
         lab.found(row, error.to_string(), &[error.exchange()]);
     }
     let findings = std::mem::take(&mut lab.findings);
-    judged(shared, check, Err(Stop::Found), findings, Duration::ZERO)
+    judged(shared.revision, check, Err(Stop::Found), findings, Duration::ZERO)
 }

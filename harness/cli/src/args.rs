@@ -215,6 +215,9 @@ pub(crate) struct Check {
     /// Stretch every time limit by this factor, for slow targets
     #[arg(long, value_name = "FACTOR", default_value = "1", value_parser = factor)]
     pub deadline_factor: f64,
+    /// End the run by this time at the latest, as 90s, 10m or 2h; checks that were not done by then have no verdict
+    #[arg(long, value_name = "DURATION", default_value = "30m", value_parser = bench::args::duration)]
+    pub time_limit: Duration,
     /// Firmware for native and virtual; without it the board is built from the checkout
     #[arg(long, value_name = "FILE")]
     pub firmware: Option<PathBuf>,

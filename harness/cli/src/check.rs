@@ -20,6 +20,7 @@ use mcp_hil_harness::target::Target;
 use std::io::IsTerminal as _;
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use tokio::time::timeout;
 
 pub async fn run(args: Check) -> Exit {
     if args.list {
@@ -63,10 +64,12 @@ pub async fn run(args: Check) -> Exit {
         seed: args.seed.unwrap_or_else(seed),
         jobs: args.jobs,
         deadline_factor: args.deadline_factor,
+        time_limit: args.time_limit,
     };
     let limits = Limits::scaled(options.deadline_factor);
     let allowed = allowed::wrong(&subject.target, limits, &options.revisions, &options.allow_tools);
-    if let Some(reason) = allowed.await {
+    // a list that takes so long is for the checks to judge
+    if let Ok(Some(reason)) = timeout(args.time_limit, allowed).await {
         return Exit::Usage.because(&reason);
     }
     let to_stderr = sinks.take_stdout();

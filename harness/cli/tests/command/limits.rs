@@ -78,3 +78,48 @@ fn a_check_of_a_server_without_end_stays_small() {
     let ran = finish(shell.spawn().unwrap());
     ran.ended(1, "more than 8388608 bytes");
 }
+
+/// A server that answers `initialize` if it `opens`, and nothing else.
+fn silent(opens: bool) -> String {
+    serve(move |stream| {
+        let mut reader = BufReader::new(stream);
+        while let Some((_, message)) = request(&mut reader) {
+            let is_opening = message["method"]
+                .as_str()
+                .is_some_and(|method| method.contains("initialize"));
+            if opens && is_opening {
+                let _ = reader.get_mut().write_all(answer(&message).as_bytes());
+            }
+        }
+    })
+}
+
+#[test]
+fn a_run_ends_by_its_time_limit_and_reports_what_it_has() {
+    let file = File::ping();
+    let report = file.beside("check.json");
+    let revision = [
+        "--revision",
+        "2025-11-25",
+        "--time-limit",
+        "1s",
+        "--json",
+        &report,
+    ];
+    let url = silent(true);
+    let ran = run(&[&["check", &url, "--only", "2025-11-25/jsonrpc"], &revision[..]].concat());
+    ran.ended(
+        3,
+        "the time of the run was over, 1 s; more is given by --time-limit",
+    );
+    let report: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(report).unwrap()).unwrap();
+    assert_eq!(report["failed"], 0);
+    let results = report["results"].as_array().unwrap();
+    assert!(results.len() > 20, "{}", results.len());
+    let judged = |result: &&serde_json::Value| result["verdict"] != "infrastructure";
+    // those that have nothing to look back at
+    let judged = results.iter().filter(judged).count();
+    assert!(judged < 3, "{report:#}");
+    run(&["check", &silent(false), "--time-limit", "500ms"]).ended(3, "the time of the run was over, 500.0 ms");
+    run(&["check", &url, "--time-limit", "soon"]).ended(2, "give a duration, as 500ms, 30s, 5m or 1h");
+}

@@ -35,7 +35,7 @@ pub fn brief(report: &Report, style: Style, next: &[String]) -> String {
         (tally.warned, "warned"),
         (tally.expected, "failed as expected"),
         (tally.skipped, "skipped, as the server does not offer it"),
-        (tally.infrastructure, "not tried, as nobody answered"),
+        (tally.infrastructure, "without a verdict"),
     ] {
         if count > 0 {
             counts.push(format!("{count} {word}"));
