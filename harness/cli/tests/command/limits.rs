@@ -120,6 +120,7 @@ fn a_run_ends_by_its_time_limit_and_reports_what_it_has() {
     // those that have nothing to look back at
     let judged = results.iter().filter(judged).count();
     assert!(judged < 3, "{report:#}");
-    run(&["check", &silent(false), "--time-limit", "500ms"]).ended(3, "the time of the run was over, 500.0 ms");
+    run(&["check", &silent(false), "--time-limit", "500ms"])
+        .ended(3, "the time of the run was over, 500.0 ms");
     run(&["check", &url, "--time-limit", "soon"]).ended(2, "give a duration, as 500ms, 30s, 5m or 1h");
 }

@@ -105,3 +105,39 @@ pub fn wait_for<T>(mut look: impl FnMut() -> Option<T>) -> T {
         sleep(Duration::from_millis(20));
     }
 }
+
+#[test]
+fn a_server_on_standard_streams_is_not_told_the_token() {
+    let file = File::ping();
+    let seen = file.beside("environment");
+    let server = env!("CARGO_BIN_EXE_mcp-hil");
+    let target = format!("stdio:sh -c 'env > {seen}; exec {server} reference --stdio'");
+    let mut command = command(&["replay", &target, file.path()]);
+    let child = command.env("MCP_HIL_BEARER", "tok-0123456789").spawn().unwrap();
+    crate::run::finish(child).ended(0, "1 passed");
+    let seen = std::fs::read_to_string(seen).unwrap();
+    assert!(
+        seen.contains("PATH=") && !seen.contains("tok-0123456789"),
+        "{seen}"
+    );
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_a_child_started_in_a_session_of_its_own_ends_with_it() {
+    let file = File::ping();
+    let server = env!("CARGO_BIN_EXE_mcp-hil");
+    // as a child of the server, and as one whose parent has gone
+    for (name, setsid) in [("child", "setsid"), ("orphan", "setsid -f")] {
+        let pid = file.beside(name);
+        let stray =
+            format!("{setsid} sh -c \"echo \\$\\$ > {pid}.part; mv {pid}.part {pid}; exec sleep 300\"");
+        let target = format!(
+            "stdio:sh -c '{stray} >/dev/null 2>&1 & while [ ! -e {pid} ]; do sleep 0.01; done; exec {server} reference --stdio'"
+        );
+        run(&["replay", &target, file.path()]).ended(0, "1 passed");
+        let pid = std::fs::read_to_string(&pid).unwrap();
+        let process = Path::new("/proc").join(pid.trim());
+        assert!(is_gone(&process), "{name} {pid} lives");
+    }
+}

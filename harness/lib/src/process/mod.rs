@@ -1,14 +1,20 @@
 //! Child processes that do not outlive us, even when we are killed.
 //!
-//! Whoever drops a [`Guarded`] ends the child and everything in its process group. When we are killed with SIGKILL
-//! nothing is dropped: the kernel then ends the child itself, but children of the child stay, unless they end with
-//! their standard streams.
+//! Whoever drops a [`Guarded`] ends the child, everything in its process group, and on Linux what the child started in
+//! sessions of their own. When we are killed with SIGKILL nothing is dropped: the kernel then ends the child itself, but
+//! children of the child stay, unless they end with their standard streams.
+
+#[cfg(target_os = "linux")]
+mod strays;
 
 use crate::target::Command;
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::path::Path;
 use std::process::Stdio;
 use tokio::process::{Child, Command as Process};
+
+/// Variables that hold secrets which are not for a child.
+const SECRETS: [&str; 1] = ["MCP_HIL_BEARER"];
 
 /// A command to be started so that it dies with us: in a process group of its own, killed on drop, and where
 /// `setpriv` is installed (Linux) by the kernel, should we get no chance. The kernel's part follows the
@@ -26,6 +32,9 @@ fn prepare(command: &Command) -> Process {
         None => Process::new(&command.program),
     };
     process.args(&command.arguments);
+    for secret in SECRETS {
+        process.env_remove(secret);
+    }
     process
 }
 
@@ -35,6 +44,8 @@ pub struct Guarded {
     /// The child; its streams can be taken.
     pub child: Child,
     group: Option<Pid>,
+    #[cfg(target_os = "linux")]
+    mark: String,
 }
 
 impl Guarded {
@@ -45,7 +56,12 @@ impl Guarded {
     pub fn spawn(command: &Command) -> Result<Self, String> {
         // setpriv would start well and fail itself, which looks like a program that ends at once
         find(&command.program)?;
-        let child = prepare(command)
+        let mut process = prepare(command);
+        #[cfg(target_os = "linux")]
+        let mark = strays::mark();
+        #[cfg(target_os = "linux")]
+        process.env(&mark, "1");
+        let child = process
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -54,7 +70,12 @@ impl Guarded {
             .spawn()
             .map_err(|error| error.to_string())?;
         let group = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
-        Ok(Self { child, group })
+        Ok(Self {
+            child,
+            group,
+            #[cfg(target_os = "linux")]
+            mark,
+        })
     }
 }
 
@@ -64,6 +85,8 @@ impl Drop for Guarded {
         if let (Some(group), Ok(None)) = (self.group, self.child.try_wait()) {
             let _ = kill_process_group(group, Signal::KILL);
         }
+        #[cfg(target_os = "linux")]
+        strays::end(&self.mark);
     }
 }
 
