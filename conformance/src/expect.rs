@@ -124,7 +124,7 @@ pub fn refused_as(exchange: &Exchange, codes: &[i64]) -> Result<(), String> {
 /// There is a response, or no HTTP answer at all.
 pub fn unanswered(exchange: &Exchange) -> Result<(), String> {
     if let Some(fault) = &exchange.fault {
-        return Err(format!("no HTTP answer: {fault}"));
+        return Err(fault.to_string());
     }
     let answers = exchange.replies.iter().filter_map(|reply| reply.message.as_ref());
     match answers
@@ -170,10 +170,12 @@ pub fn sent_message(exchange: &Exchange) -> Option<Value> {
     serde_json::from_slice(&exchange.sent[head.map_or(0, |end| end + 4)..]).ok()
 }
 
-/// Whether the request said in its `_meta` that it is of 2026-07-28: a server of both eras may take others for legacy ones.
+/// Whether the request said in its `_meta` that it is of 2026-07-28: a server of both eras may take others for legacy ones,
+/// and `initialize` whatever it says.
 pub fn is_modern(exchange: &Exchange) -> bool {
     let sent = String::from_utf8_lossy(&exchange.sent);
     sent.contains(r#""io.modelcontextprotocol/protocolVersion":"2026-07-28""#)
+        && !sent.contains(r#""method":"initialize""#)
 }
 
 /// HTTP status of the answer; none over standard streams.

@@ -230,7 +230,7 @@ impl Lab {
             let idle = self.shared.idle.borrow_mut().pop();
             self.client = Some(match idle {
                 Some(client) => client,
-                None => open(&self.shared).await?,
+                None => open(&self.shared, self.shared.limits).await?,
             });
         }
         self.client.as_mut().ok_or(Stop::Found)
@@ -264,7 +264,25 @@ impl Lab {
     /// # Errors
     /// As [`Self::client`].
     pub async fn another(&self) -> Result<Client, Stop> {
-        open(&self.shared).await
+        open(&self.shared, self.shared.limits).await
+    }
+
+    /// As [`Self::another`], with time limits that many times as long.
+    ///
+    /// # Errors
+    /// As [`Self::client`].
+    pub async fn another_with_patience(&self, times: u32) -> Result<Client, Stop> {
+        let Limits {
+            connect,
+            answer,
+            quiet,
+        } = self.shared.limits;
+        let limits = Limits {
+            connect,
+            answer: answer * times,
+            quiet,
+        };
+        open(&self.shared, limits).await
     }
 
     /// Drops the connection of this check's conversation.
@@ -489,8 +507,8 @@ fn describe(exchange: &Exchange) -> String {
         .unwrap_or_default()
 }
 
-async fn open(shared: &Shared) -> Result<Client, Stop> {
-    let mut client = Client::open(&shared.target, shared.revision, shared.limits)
+async fn open(shared: &Shared, limits: Limits) -> Result<Client, Stop> {
+    let mut client = Client::open(&shared.target, shared.revision, limits)
         .map_err(|fault| Stop::Unreachable(fault.to_string()))?;
     if client.era() == Era::Legacy {
         match client.initialize().await {

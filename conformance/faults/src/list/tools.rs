@@ -3,7 +3,7 @@
 use super::{call, first_tool, recode, remove, result, result_of, served, tools, with_pattern};
 use crate::ask::Ask;
 use crate::fault::{BOTH, Fault, LEGACY, MODERN, must, must_not, should, should_not};
-use crate::reply::Reply;
+use crate::reply::{Framing, Reply};
 use serde_json::{Value, json};
 
 pub(super) const FAULTS: &[Fault] = &[
@@ -359,6 +359,13 @@ pub(super) const FAULTS: &[Fault] = &[
             remove(result, "content");
         }
     }),
+    must(
+        "tool-never-answers",
+        BOTH,
+        "both/tools/call-basic",
+        "never answers calls of one tool",
+    )
+    .answer(|ask| (ask.tool() == "uptime").then(|| Reply::framed(Framing::Never))),
     must(
         "content-is-text",
         BOTH,

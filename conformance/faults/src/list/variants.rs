@@ -114,6 +114,16 @@ pub(super) const VARIANTS: &[Fault] = &[
         })
     }),
     variant(
+        "slow-tool",
+        BOTH,
+        "takes longer for one tool than for anything else",
+    )
+    .reply(|ask, reply| {
+        if ask.tool() == "uptime" {
+            reply.delay = Duration::from_secs(3);
+        }
+    }),
+    variant(
         "connection-close",
         BOTH,
         "closes the connection after each answer",

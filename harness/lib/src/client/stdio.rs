@@ -91,11 +91,7 @@ impl StdioWire {
             .await
         {
             Ok(()) => exchange.replies.push(reply),
-            Err(fault) => {
-                exchange.fault = self
-                    .explain(fault, limit, exchange.received.len(), wants_answer)
-                    .await
-            }
+            Err(fault) => exchange.fault = self.explain(fault, limit, wants_answer).await,
         }
         if exchange.fault.is_none() && exchange.replies.is_empty() {
             exchange.replies.push(Reply::default());
@@ -128,9 +124,7 @@ impl StdioWire {
         while exchanges.iter().any(|exchange| exchange.replies.is_empty()) {
             let (mut reply, mut received) = (Reply::default(), Vec::new());
             if let Err(fault) = self.response(deadline, &mut reply, &mut received).await {
-                let fault = self
-                    .explain(fault, self.limits.answer, received.len(), true)
-                    .await;
+                let fault = self.explain(fault, self.limits.answer, true).await;
                 for exchange in exchanges
                     .iter_mut()
                     .filter(|exchange| exchange.replies.is_empty())
@@ -179,8 +173,7 @@ impl StdioWire {
         while exchange.replies.len() < answers {
             let mut reply = Reply::default();
             if let Err(fault) = self.response(deadline, &mut reply, &mut exchange.received).await {
-                let bytes = exchange.received.len();
-                exchange.fault = self.explain(fault, self.limits.answer, bytes, true).await;
+                exchange.fault = self.explain(fault, self.limits.answer, true).await;
                 break;
             }
             exchange.replies.push(reply);
@@ -278,16 +271,9 @@ impl StdioWire {
     }
 
     /// Fills in what only the caller knows; silence is no fault where no answer is due.
-    async fn explain(
-        &mut self,
-        fault: Fault,
-        limit: Duration,
-        bytes: usize,
-        wants_answer: bool,
-    ) -> Option<Fault> {
+    async fn explain(&mut self, fault: Fault, limit: Duration, wants_answer: bool) -> Option<Fault> {
         match fault {
             Fault::Silent(_) if !wants_answer => None,
-            Fault::Silent(_) if bytes > 0 => Some(Fault::Slow { after: limit, bytes }),
             Fault::Silent(_) => Some(Fault::Silent(limit)),
             Fault::Closed { bytes, reset, .. } => {
                 let status = timeout(self.limits.quiet, self.process.child.wait()).await;
