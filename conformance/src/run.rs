@@ -11,6 +11,7 @@ use futures_util::stream;
 use mcp_hil_harness::client::{ClientError, Limits, Probe, probe};
 use mcp_hil_harness::fault::seconds;
 use mcp_hil_harness::revision::Revision;
+use mcp_hil_harness::shown;
 use mcp_hil_harness::target::Target;
 use std::rc::Rc;
 use std::time::Duration;
@@ -136,7 +137,7 @@ pub async fn run(
     };
     let limits = Limits::scaled(options.deadline_factor);
     let mut report = Report {
-        target: name.to_owned(),
+        target: shown::target(name),
         seed: options.seed,
         ..Report::default()
     };

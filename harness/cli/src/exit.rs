@@ -1,5 +1,6 @@
 //! What the command's exit code says.
 
+use crate::output::without_secrets;
 use mcp_hil_harness::report::escape;
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -69,7 +70,7 @@ impl Exit {
     /// Says on standard error why the run ended so.
     pub fn because(self, reason: &str) -> Self {
         // a reader that has gone away is no reason to fail
-        let _ = writeln!(std::io::stderr(), "mcp-hil: {}", escape(reason));
+        let _ = writeln!(std::io::stderr(), "mcp-hil: {}", escape(&without_secrets(reason)));
         self
     }
 }

@@ -1,13 +1,34 @@
 //! Where text goes.
 
 use crate::args::Color;
+use mcp_hil_harness::access::Access;
 use mcp_hil_harness::report::style::Style;
 use std::fs::File;
 use std::io::{self, IsTerminal as _, Write as _};
 use std::path::Path;
+use std::sync::{PoisonError, RwLock};
+
+/// The secrets of all targets of this process.
+static SECRETS: RwLock<Vec<Access>> = RwLock::new(Vec::new());
+
+/// Keeps secrets out of everything that is written from now on: a server may repeat what it was sent.
+pub fn hide(access: &Access) {
+    if access.has_secrets() {
+        let mut secrets = SECRETS.write().unwrap_or_else(PoisonError::into_inner);
+        secrets.push(access.clone());
+    }
+}
+
+/// A text without the secrets.
+pub fn without_secrets(text: &str) -> String {
+    let secrets = SECRETS.read().unwrap_or_else(PoisonError::into_inner);
+    let hide = |text: String, access: &Access| access.redact(&text);
+    secrets.iter().fold(text.to_owned(), hide)
+}
 
 /// Writes to standard output or error. A reader that has gone away is no reason to fail.
 pub fn print(to_stderr: bool, text: &str) {
+    let text = without_secrets(text);
     let _ = if to_stderr {
         io::stderr().write_all(text.as_bytes())
     } else {
@@ -54,6 +75,7 @@ impl Sink {
 
     /// Writes the report.
     pub fn write(self, text: &str) -> io::Result<()> {
+        let text = without_secrets(text);
         match self {
             Self::Stdout => io::stdout().lock().write_all(text.as_bytes()),
             Self::File(mut file) => file.write_all(text.as_bytes()),

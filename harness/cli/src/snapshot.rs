@@ -28,6 +28,8 @@ async fn try_run(args: &Snapshot) -> Told<Exit> {
         SurfaceError::Probe(probe) => because(probe),
         SurfaceError::Client { error, .. } => failed(error),
     })?);
+    // what is kept has none either
+    let text = output::without_secrets(&text);
     let Some(kept) = kept else {
         let out = args.out.as_deref().unwrap_or(Path::new("-"));
         let sink = Sink::open(out).map_err(|reason| Exit::Usage.because(&reason))?;

@@ -8,6 +8,7 @@ use mcp_hil_harness::client::Client;
 use mcp_hil_harness::client::mirror::Mirror;
 use mcp_hil_harness::report::{escape, escape_line};
 use mcp_hil_harness::revision::Era;
+use mcp_hil_harness::shown;
 use mcp_hil_harness::target::Target;
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
@@ -40,7 +41,7 @@ async fn try_list(args: &Tools) -> Told<()> {
             .filter_map(|tool| Some((name(tool).to_owned(), bad(tool)?.to_string().into())))
             .collect();
         let json = json!({"revision": revision.as_str(), "tools": tools, "rejected": rejected});
-        output::print(false, &format!("{json:#}\n"));
+        output::print(false, &shown::json(&json));
         return Ok(());
     }
     output::print(false, &table(&tools));
@@ -74,7 +75,7 @@ async fn try_call(args: &Call) -> Told<()> {
     talk.client.close().await;
     let result = result.map_err(|error| failed(&error))?;
     let text = if args.json {
-        format!("{result:#}\n")
+        shown::json(&result)
     } else {
         shown(&result)
     };

@@ -3,6 +3,7 @@
 //! Credentials go out with every request, and nowhere else: in evidence, reports and shell lines stands the name of an
 //! environment variable in their place.
 
+use crate::shown;
 use rustls::pki_types::pem::{self, PemObject as _};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, RootCertStore, crypto::ring};
@@ -79,6 +80,8 @@ struct Credential {
 #[derive(Clone, Default)]
 pub struct Access {
     credentials: Arc<[Credential]>,
+    /// What may be secret in the URL, and what stands in its place.
+    query: Arc<[(String, String)]>,
     tls: Option<Arc<ClientConfig>>,
     curl: Vec<String>,
 }
@@ -92,7 +95,7 @@ impl fmt::Debug for Access {
 
 impl PartialEq for Access {
     fn eq(&self, other: &Self) -> bool {
-        self.credentials == other.credentials && self.curl == other.curl
+        self.credentials == other.credentials && self.query == other.query && self.curl == other.curl
     }
 }
 
@@ -137,9 +140,17 @@ impl Access {
         }
         Ok(Self {
             credentials: credentials.into(),
+            query: Arc::default(),
             tls,
             curl,
         })
+    }
+
+    /// The same that also hides what may be secret in the query of a URL's path.
+    #[must_use]
+    pub fn hiding(mut self, path: &str) -> Self {
+        self.query = shown::of_query(path).into();
+        self
     }
 
     /// Header fields that every request carries.
@@ -152,6 +163,11 @@ impl Access {
     /// Whether requests must carry something, which raw connections do not.
     pub fn has_credentials(&self) -> bool {
         !self.credentials.is_empty()
+    }
+
+    /// Whether there is something to hide.
+    pub fn has_secrets(&self) -> bool {
+        self.has_credentials() || !self.query.is_empty()
     }
 
     /// What to show in place of a header's value, if that is a secret.
@@ -207,7 +223,7 @@ impl Access {
     }
 
     fn replacements(&self) -> impl Iterator<Item = (String, String)> {
-        self.credentials.iter().map(|credential| {
+        let of_headers = self.credentials.iter().map(|credential| {
             let Credential {
                 name,
                 value,
@@ -219,6 +235,13 @@ impl Access {
             } else {
                 (secret.clone(), shown.trim_start_matches("Bearer ").to_owned())
             }
+        });
+        let all = of_headers.chain(self.query.iter().cloned());
+        // in a JSON text a quotation mark or a reverse solidus of a secret has another before it
+        all.flat_map(|(secret, shown)| {
+            let quoted = secret.replace('\\', "\\\\").replace('"', "\\\"");
+            let quoted = (quoted != secret).then(|| (quoted, shown.clone()));
+            quoted.into_iter().chain([(secret, shown)])
         })
     }
 }

@@ -27,6 +27,7 @@ pub mod report;
 pub mod revision;
 pub mod run;
 pub mod shape;
+pub mod shown;
 pub mod sse;
 pub mod surface;
 pub mod target;

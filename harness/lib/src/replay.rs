@@ -5,6 +5,7 @@ use crate::client::{self, Limits, Probe};
 use crate::player::{Known, Player};
 use crate::report::{Case, Finding, NOT_PLAYED, Report, Verdict};
 use crate::revision::Revision;
+use crate::shown;
 use crate::target::Target;
 use crate::transcript::Transcript;
 use futures_util::future::join_all;
@@ -63,7 +64,7 @@ pub async fn replay(
     let results = join_all(each).await.into_iter().flatten().collect();
     Report {
         command: "replay",
-        target: target.to_owned(),
+        target: shown::target(target),
         results,
         time: started.elapsed(),
         ..Report::default()

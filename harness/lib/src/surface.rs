@@ -3,6 +3,7 @@
 use crate::client::{self, Client, ClientError, Limits, Probe};
 use crate::compare::steady;
 use crate::revision::{Era, Revision};
+use crate::shown;
 use crate::target::Target;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -120,5 +121,5 @@ pub fn fault_of(kept: &str) -> Option<String> {
 
 /// The file of a surface.
 pub fn text(surface: &Value) -> String {
-    format!("{:#}\n", json!({"mcp-hil": FORMAT, "revisions": surface}))
+    shown::json(&json!({"mcp-hil": FORMAT, "revisions": surface}))
 }

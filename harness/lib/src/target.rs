@@ -1,6 +1,7 @@
 //! What a client talks to.
 
 use crate::access::Access;
+use crate::shown;
 use std::fmt;
 use url::Url;
 
@@ -73,9 +74,9 @@ pub struct Endpoint {
 impl Endpoint {
     /// Reads an `http` or `https` URL.
     pub fn parse(text: &str) -> Result<Self, TargetError> {
-        let url = Url::parse(text).map_err(|error| TargetError::Url(text.to_owned(), error))?;
+        let url = Url::parse(text).map_err(|error| TargetError::Url(shown::target(text), error))?;
         let (Some(host), scheme @ ("http" | "https")) = (url.host_str(), url.scheme()) else {
-            return Err(TargetError::Scheme(text.to_owned()));
+            return Err(TargetError::Scheme(shown::target(text)));
         };
         let tls = scheme == "https";
         if !url.username().is_empty() || url.password().is_some() {
@@ -88,6 +89,7 @@ impl Endpoint {
             || url.path().to_owned(),
             |query| format!("{}?{query}", url.path()),
         );
+        let access = Access::default().hiding(&path);
         let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
         Ok(Self {
             host,
@@ -95,7 +97,7 @@ impl Endpoint {
             authority,
             path,
             tls,
-            access: Access::default(),
+            access,
         })
     }
 
@@ -108,7 +110,7 @@ impl Endpoint {
 
 impl fmt::Display for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.url(&self.path))
+        f.write_str(&shown::target(&self.url(&self.path)))
     }
 }
 

@@ -18,8 +18,10 @@ pub use virtual_::{BOOT_LIMIT, Up, VirtualBoards, firmware as virtual_firmware, 
 
 use crate::bench::Refusal;
 use crate::exit::Exit;
+use crate::output;
 use mcp_hil_harness::access::{self, Access};
 use mcp_hil_harness::replay::Subject;
+use mcp_hil_harness::shown;
 use mcp_hil_harness::target::{Endpoint, Target};
 use std::any::Any;
 use std::fmt::Write as _;
@@ -184,6 +186,11 @@ pub async fn prepare(name: &str, options: &Options) -> Result<Prepared, OpenErro
         }
     }
     let access = Access::new(&options.access).map_err(|error| OpenError::Usage(error.to_string()))?;
+    output::hide(&access);
+    if name.contains("://") {
+        // as it was written; that of the endpoint may be written otherwise
+        output::hide(&Access::default().hiding(name));
+    }
     let preparing = KINDS
         .iter()
         .find_map(|kind| (kind.prepare)(name, options))
@@ -208,7 +215,8 @@ async fn with_access(
                         format!("--ca and --client-cert are for https:// URLs, and {endpoint} is none");
                     return Err(OpenError::Usage(reason));
                 }
-                endpoint.access = access.clone();
+                endpoint.access = access.clone().hiding(&endpoint.path);
+                output::hide(&endpoint.access);
             }
             // a token may stand in the environment for other targets
             Target::Stdio(_) if options.is_token_at_most() => {}
@@ -232,6 +240,7 @@ fn unknown(name: &str) -> String {
     } else {
         String::new()
     };
+    let name = shown::target(name);
     format!("{name:?} is no target; {hint}use one of\n{}", help())
 }
 

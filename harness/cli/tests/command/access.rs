@@ -176,3 +176,95 @@ fn options_that_can_not_be_used_are_refused() {
     run(&["replay", "stdio:cat", file.path(), "--header", "A: b"])
         .ended(2, "--header, --ca and --client-cert are for targets over HTTP");
 }
+
+/// A server that repeats what it was sent to be let in, and its path, wherever it can.
+fn echo() -> String {
+    server::serve(|stream| {
+        let mut writer = stream.try_clone().unwrap();
+        let mut reader = BufReader::new(stream);
+        if let Some((head, message)) = crate::server::exact_request(&mut reader) {
+            let said = head.concat();
+            let name = format!("{TOKEN} {said}");
+            let text = match message["method"].as_str() {
+                Some("initialize") => answer(&message)
+                    .replace("\"name\":\"t\"", &format!("\"name\":\"{TOKEN}\""))
+                    .replace("\"capabilities\":{}", "\"capabilities\":{\"tools\":{}}"),
+                Some("notifications/initialized" | "server/discover" | "ping") => answer(&message),
+                Some("tools/list") => server::http(
+                    &json!({"jsonrpc": "2.0", "id": message["id"], "result": {"tools": [
+                    {"name": name, "description": said, "inputSchema": {"type": "object"}}]}}),
+                ),
+                _ => server::http(
+                    &json!({"jsonrpc": "2.0", "id": message["id"], "error": {"code": -32603, "message": said}}),
+                ),
+            };
+            // the lengths no longer fit, so the end of the connection tells the end
+            let text: String = text
+                .split_inclusive("\r\n")
+                .filter(|line| !line.starts_with("Content-Length"))
+                .collect();
+            let text = text.replacen("\r\n", "\r\nConnection: close\r\n", 1);
+            let _ = writer.write_all(text.as_bytes());
+            let _ = writer.shutdown(std::net::Shutdown::Both);
+        }
+    })
+}
+
+#[test]
+fn no_command_tells_a_secret_that_a_server_repeats() {
+    let url = echo();
+    let file = File::ping();
+    let kept = file.beside("surface.json");
+    let let_in = ["--bearer", TOKEN];
+    for (words, code) in [
+        (&["tools", &url][..], 0),
+        (&["tools", &url, "--json"], 0),
+        (&["call", &url, "x", "{}"], 1),
+        (&["snapshot", &url], 0),
+        (&["snapshot", &url, "--out", &kept], 0),
+        (&["snapshot", &url, "--check", &kept], 0),
+    ] {
+        let ran = run(&[words, &let_in].concat());
+        ran.ended(code, "");
+        let all = ran.stdout + &ran.stderr;
+        assert!(!all.contains(TOKEN), "{words:?}: {all}");
+        assert!(
+            words.len() > 3 || all.contains("$MCP_HIL_BEARER"),
+            "{words:?}: {all}"
+        );
+    }
+    let kept = std::fs::read_to_string(kept).unwrap();
+    assert!(
+        kept.contains("$MCP_HIL_BEARER") && !kept.contains(TOKEN),
+        "{kept}"
+    );
+}
+
+#[test]
+fn no_report_tells_what_the_query_of_a_url_holds() {
+    let url = format!("{}?api_key={TOKEN}", echo());
+    let file = File::ping();
+    let [json, junit, html, markdown] = ["json", "junit", "html", "markdown"].map(|name| file.beside(name));
+    let reports = [
+        "--json",
+        &json,
+        "--junit",
+        &junit,
+        "--html",
+        &html,
+        "--markdown",
+        &markdown,
+    ];
+    let check = ["check", &url, "-v", "--only", "jsonrpc"];
+    let replay = ["replay", &url, "-v", file.path()];
+    for command in [&check[..], &replay] {
+        let ran = run(&[command, &reports].concat());
+        let files = [&json, &junit, &html, &markdown].map(|file| std::fs::read_to_string(file).unwrap());
+        for text in files.iter().chain([&ran.stdout, &ran.stderr]) {
+            assert!(!text.contains(TOKEN), "{command:?}: {text}");
+        }
+        ran.ended(ran.code, "?api_key=$MCP_HIL_API_KEY");
+        assert!(files[0].contains("/mcp?api_key=$MCP_HIL_API_KEY"), "{}", files[0]);
+    }
+    run(&["tools", &format!("http://me:{TOKEN}@[bad")]).ended(2, "\"http://[bad\" is not a URL");
+}

@@ -48,3 +48,31 @@ fn through_standard_error() {
     ran.ended(1, "standard error ends with: no \\u{1b}[2Jluck");
     is_plain(&ran);
 }
+
+#[test]
+fn through_json_that_is_printed() {
+    let url = mcp(|message| {
+        let result = match message["method"].as_str() {
+            Some("tools/list") => {
+                json!({"tools": [{"name": "a\u{9b}31m", "description": "\u{7f}\u{202e}", "inputSchema": {"type": "object"}}]})
+            }
+            _ => json!({"content": [{"type": "text", "text": "\u{9b}2J\u{1b}"}]}),
+        };
+        json!({"jsonrpc": "2.0", "id": message["id"], "result": result})
+    });
+    let file = File::ping();
+    for words in [
+        &["tools", &url, "--json"][..],
+        &["call", &url, "a", "{}", "--json"],
+        &["snapshot", &url],
+    ] {
+        let ran = run(words);
+        ran.ended(0, "\\u009b");
+        is_plain(&ran);
+        let json: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+        assert!(json.to_string().contains('\u{9b}'));
+    }
+    let ran = run(&["replay", &url, file.path(), "--json", "-"]);
+    ran.ended(1, "\\u009b");
+    is_plain(&ran);
+}

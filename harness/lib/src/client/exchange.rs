@@ -166,7 +166,7 @@ impl Exchange {
     /// The same with the bytes and the shell line free of secrets.
     #[must_use]
     pub fn redacted(self, access: &Access) -> Self {
-        if !access.has_credentials() {
+        if !access.has_secrets() {
             return self;
         }
         Self {

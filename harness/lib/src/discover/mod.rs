@@ -69,7 +69,7 @@ impl Discovery {
     /// All of it as JSON, with a line break at the end.
     pub fn json(&self) -> String {
         // strings, numbers and lists of them can't fail to be written
-        format!("{:#}\n", serde_json::json!(self))
+        crate::shown::json(&serde_json::json!(self))
     }
 }
 

@@ -16,6 +16,7 @@ use crate::client::{ClientError, Limits};
 use crate::fault::Fault;
 use crate::player::{Known, Player};
 use crate::report::{Finding, Verdict};
+use crate::shown;
 use crate::target::Target;
 use crate::transcript::{Transcript, TranscriptError};
 use general::Notes;
@@ -131,7 +132,7 @@ pub async fn record(
         }
         let mut notes = Notes::default();
         let file = write(script, &plays, &access, &mut notes)?;
-        let text = format!("{file:#}\n");
+        let text = shown::json(&file);
         if access.is_told_by(&text) {
             return Err(RecordError::SecretTold);
         }

@@ -3,6 +3,7 @@
 use super::{Case, Clause, Finding, Report, Stage, Verdict};
 use crate::client::Exchange;
 use crate::fault::Fault;
+use crate::shown;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
@@ -28,7 +29,7 @@ pub fn write(report: &Report) -> String {
         "stages": report.stages.iter().map(stage).collect::<Vec<_>>(),
         "results": results,
     });
-    format!("{report:#}\n")
+    shown::json(&report)
 }
 
 fn stage((board, stage): &(String, Stage)) -> Value {

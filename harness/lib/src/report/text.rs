@@ -5,6 +5,7 @@ use super::{Case, Finding, Report, Verdict};
 use crate::client::Exchange;
 use crate::diff;
 use crate::fault::seconds;
+use crate::shown::is_steering;
 use std::fmt::Write as _;
 
 /// Bytes of a message that are shown; reports in JSON hold them all.
@@ -36,11 +37,6 @@ pub fn escape(text: &str) -> String {
         }
     }
     escaped
-}
-
-/// Whether a character moves, hides or reorders others where it is shown.
-pub(super) fn is_steering(c: char) -> bool {
-    c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// The same on one line, where the next line would be read as another entry.
