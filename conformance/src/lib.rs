@@ -20,4 +20,5 @@ pub mod requirement;
 pub mod run;
 mod survey;
 pub mod text;
+mod uncalled;
 pub mod verdict;

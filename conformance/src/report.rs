@@ -21,6 +21,7 @@ pub fn report(report: &Report) -> report::Report {
         stages: Vec::new(),
         results: report.results.iter().map(case).collect(),
         stale: Vec::new(),
+        notes: report.notes.clone(),
         time: report.time,
     }
 }

@@ -5,6 +5,7 @@ use crate::checks;
 use crate::lab::{Lab, Shared, Stop};
 use crate::only::Only;
 use crate::survey::{judge_unopened, survey};
+use crate::uncalled::Uncalled;
 use crate::verdict::{Judged, Report, Verdict};
 use futures_util::StreamExt as _;
 use futures_util::stream;
@@ -20,6 +21,8 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 /// The revisions that can be graded.
 pub const GRADED: [Revision; 2] = [Revision::R2025_11_25, Revision::R2026_07_28];
+/// The check that calls every tool.
+const CALLS: &str = "tools/results";
 /// The longest that a check may take, times the deadline factor. Every exchange has a limit of its own.
 const CHECK_LIMIT: Duration = Duration::from_secs(120);
 
@@ -168,6 +171,7 @@ pub async fn run(
             return Err(RunError::NoRevision(spoken.join(", ")));
         }
     }
+    let mut uncalled = Uncalled::default();
     for revision in revisions {
         let chosen: Vec<Check> = checks::all()
             .filter(|check| check.revisions.contains(&revision))
@@ -194,6 +198,9 @@ pub async fn run(
         };
         let (shared, _) = surveyed;
         let shared = Rc::new(shared);
+        if chosen.iter().any(|check| check.name == CALLS) {
+            uncalled.take(&shared.offer.tools, &options.allow_tools, options.seed);
+        }
         for (round, jobs) in [
             (Round::Exchanges, options.jobs),
             (Round::Connections, options.jobs),
@@ -214,6 +221,7 @@ pub async fn run(
             client.close().await;
         }
     }
+    report.notes.extend(uncalled.note());
     report.time = started.elapsed();
     Ok(report)
 }

@@ -73,6 +73,8 @@ pub struct Report {
     pub seed: u64,
     /// In the order of the list of checks, revision by revision.
     pub results: Vec<Judged>,
+    /// What was left out, in a sentence each.
+    pub notes: Vec<String>,
     /// Time of the whole run.
     pub time: Duration,
 }

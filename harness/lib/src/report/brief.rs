@@ -46,7 +46,9 @@ pub fn brief(report: &Report, style: Style, next: &[String]) -> String {
     if !found.is_empty() {
         text.push('\n');
     }
-    for case in found.iter().take(SHOWN) {
+    // a note has the place of a finding
+    let shown = SHOWN - usize::from(!report.notes.is_empty());
+    for case in found.iter().take(shown) {
         let word = match case.verdict {
             Verdict::Fail(_) => style.bad("FAIL"),
             _ => style.dim("warn"),
@@ -66,8 +68,11 @@ pub fn brief(report: &Report, style: Style, next: &[String]) -> String {
         };
         let _ = writeln!(text, "      {}", line(&rule, 6));
     }
-    if found.len() > SHOWN {
-        let _ = writeln!(text, "      … and {} more", found.len() - SHOWN);
+    if found.len() > shown {
+        let _ = writeln!(text, "      … and {} more", found.len() - shown);
+    }
+    if let Some(note) = report.notes.first() {
+        let _ = writeln!(text, "\n{}  {}", style.dim("note"), line(note, 6));
     }
     if let Some(case) = report
         .results

@@ -26,6 +26,7 @@ pub fn write(report: &Report) -> String {
         "skipped": tally.skipped,
         "infrastructure": tally.infrastructure,
         "stale": report.stale,
+        "notes": report.notes,
         "stages": report.stages.iter().map(stage).collect::<Vec<_>>(),
         "results": results,
     });

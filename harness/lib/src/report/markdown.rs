@@ -39,7 +39,10 @@ pub fn write(report: &Report) -> String {
     for entry in &report.stale {
         let _ = writeln!(text, "- ❌ baseline: {}", code(entry));
     }
-    if !report.stale.is_empty() {
+    for note in &report.notes {
+        let _ = writeln!(text, "- {}", html(note));
+    }
+    if !report.stale.is_empty() || !report.notes.is_empty() {
         text.push('\n');
     }
     let untried = |case: &&Case| matches!(case.verdict, Verdict::Infrastructure(_));

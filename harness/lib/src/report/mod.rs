@@ -49,6 +49,8 @@ pub struct Report {
     pub results: Vec<Case>,
     /// Entries of the baseline that no longer hold.
     pub stale: Vec<String>,
+    /// What the run left out, in a sentence each: no verdicts.
+    pub notes: Vec<String>,
     /// Time of the whole run.
     pub time: Duration,
 }

@@ -165,6 +165,9 @@ fn head(page: &mut String, report: &Report) {
         }
     }
     page.push_str("</div>\n");
+    for note in &report.notes {
+        let _ = writeln!(page, "<p>{}</p>", escape(note));
+    }
     if !report.stale.is_empty() {
         page.push_str("<p class=\"finding fail\">The baseline no longer holds:</p>\n<ul>\n");
         for entry in &report.stale {
