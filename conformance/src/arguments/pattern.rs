@@ -4,7 +4,7 @@ use regex_syntax::hir::{Class, Hir, HirKind};
 
 /// Most repetitions of what may be repeated without end, over what must be.
 const MAX_MORE: u32 = 3;
-/// Longest text that is made, in bytes.
+/// Longest pattern that is read and text that is made, in bytes.
 const MAX_LENGTH: usize = 4096;
 /// Deepest expression that is followed.
 const MAX_DEPTH: u32 = 64;
@@ -12,6 +12,9 @@ const MAX_DEPTH: u32 = 64;
 /// A text that matches, as far as this reads the pattern: JSON Schema's are of ECMA-262, whose look-around and
 /// back-references this does not know. Anchors and word boundaries are passed over, so the caller checks what is made.
 pub fn text(pattern: &str, random: &mut fastrand::Rng) -> Option<String> {
+    if pattern.len() > MAX_LENGTH {
+        return None;
+    }
     let mut parser = regex_syntax::ParserBuilder::new().nest_limit(MAX_DEPTH).build();
     let mut made = String::new();
     write(&parser.parse(pattern).ok()?, random, &mut made)?;

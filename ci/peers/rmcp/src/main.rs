@@ -26,20 +26,13 @@ struct Server;
 #[tool_router]
 impl Server {
     #[tool(description = "Adds two numbers", annotations(read_only_hint = true))]
-    async fn add(
-        &self,
-        Parameters(Numbers { a, b }): Parameters<Numbers>,
-    ) -> Result<Json<Sum>, String> {
+    async fn add(&self, Parameters(Numbers { a, b }): Parameters<Numbers>) -> Result<Json<Sum>, String> {
         let sum = a.checked_add(b).ok_or("the sum is too large")?;
         Ok(Json(Sum { sum }))
     }
 
     #[tool(description = "Tells its progress", annotations(read_only_hint = true))]
-    async fn slow(
-        &self,
-        meta: RequestMetaObject,
-        peer: Peer<RoleServer>,
-    ) -> Result<String, String> {
+    async fn slow(&self, meta: RequestMetaObject, peer: Peer<RoleServer>) -> Result<String, String> {
         if let Some(token) = meta.get_progress_token() {
             for step in 1..=3 {
                 let told = ProgressNotificationParam::new(token.clone(), f64::from(step));
