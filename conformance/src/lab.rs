@@ -7,7 +7,7 @@ use crate::mdns::Seen;
 use crate::offer::{Offer, Tool};
 use crate::verdict::{Finding, fails};
 use mcp_hil_harness::access::Access;
-use mcp_hil_harness::client::{Client, Exchange, Limits, Watch, Wire, compose};
+use mcp_hil_harness::client::{Client, ClientError, Exchange, Limits, Watch, Wire, compose};
 use mcp_hil_harness::fault::Fault;
 use mcp_hil_harness::http::{Answer, Piece, Request};
 use mcp_hil_harness::revision::{Era, Revision};
@@ -515,6 +515,12 @@ async fn open(shared: &Shared, limits: Limits) -> Result<Client, Stop> {
             Ok(_) => {}
             Err(error) if error.is_unreachable() => return Err(Stop::Unreachable(error.to_string())),
             Err(error) => return Err(Stop::Skip(format!("the handshake fails: {error}"))),
+        }
+    } else if matches!(shared.target, Target::Stdio(_)) {
+        // a process that was just started has more time for its first answer, which is to be no check's
+        let discovered = client.exchange("server/discover", json!({})).await;
+        if let Some(error) = discovered.err().filter(ClientError::is_unreachable) {
+            return Err(Stop::Unreachable(error.to_string()));
         }
     }
     Ok(client)

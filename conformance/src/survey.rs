@@ -52,6 +52,14 @@ pub async fn survey(
     for exchange in offer.opened.iter().chain(&offer.pages) {
         log.add(exchange);
     }
+    let idle = match trouble {
+        None => vec![client],
+        // a late answer would be taken for another
+        Some(_) => {
+            client.close().await;
+            Vec::new()
+        }
+    };
     let shared = Shared {
         target: target.clone(),
         revision,
@@ -61,7 +69,7 @@ pub async fn survey(
         interface: options.interface.clone(),
         seen: Rc::default(),
         seed: options.seed,
-        idle: RefCell::new(vec![client]),
+        idle: RefCell::new(idle),
         ids: Cell::new(0),
         log: RefCell::new(log),
     };

@@ -60,9 +60,9 @@ impl Default for Limits {
 #[derive(Debug)]
 pub enum Wire {
     /// HTTP, one exchange a request.
-    Http(HttpWire),
+    Http(Box<HttpWire>),
     /// The standard streams of a child process.
-    Stdio(StdioWire),
+    Stdio(Box<StdioWire>),
 }
 
 impl Wire {
@@ -72,8 +72,8 @@ impl Wire {
     /// [`Fault::Unreachable`] if the command can't be started.
     pub fn open(target: &Target, limits: Limits) -> Result<Self, Fault> {
         Ok(match target {
-            Target::Http(endpoint) => Self::Http(HttpWire::new(endpoint.clone(), limits)),
-            Target::Stdio(command) => Self::Stdio(StdioWire::spawn(command, limits)?),
+            Target::Http(endpoint) => Self::Http(Box::new(HttpWire::new(endpoint.clone(), limits))),
+            Target::Stdio(command) => Self::Stdio(Box::new(StdioWire::spawn(command, limits)?)),
         })
     }
 }

@@ -23,6 +23,10 @@ const SHOWN_LINES: usize = 10;
 /// Lines read ahead of what is asked for; a flood waits in the pipe. Each may be as long as an answer.
 const MAX_AHEAD: usize = 1;
 
+/// A process that was just started may take this many times as long for its first line: interpreters and package runners
+/// load first.
+const START: u32 = 3;
+
 /// A running server.
 #[derive(Debug)]
 pub struct StdioWire {
@@ -33,6 +37,10 @@ pub struct StdioWire {
     stderr: Arc<Mutex<Vec<u8>>>,
     /// Lines of the handshake, without which no other can be repeated.
     opening: Vec<Vec<u8>>,
+    /// It wrote a line already.
+    has_spoken: bool,
+    /// Requests that got no answer in time: should it come, it is not that of the next.
+    given_up: Vec<RequestId>,
     process: Guarded,
 }
 
@@ -63,6 +71,8 @@ impl StdioWire {
             lines,
             stderr,
             opening: Vec::new(),
+            has_spoken: false,
+            given_up: Vec::new(),
             process,
         })
     }
@@ -81,7 +91,7 @@ impl StdioWire {
         let started = Instant::now();
         let mut exchange = self.send(line, started + self.limits.answer).await;
         let limit = if wants_answer {
-            self.limits.answer
+            self.patience()
         } else {
             self.limits.quiet
         };
@@ -91,7 +101,10 @@ impl StdioWire {
             .await
         {
             Ok(()) => exchange.replies.push(reply),
-            Err(fault) => exchange.fault = self.explain(fault, limit, wants_answer).await,
+            Err(fault) => {
+                exchange.fault = self.explain(fault, limit, wants_answer).await;
+                self.give_up(line);
+            }
         }
         if exchange.fault.is_none() && exchange.replies.is_empty() {
             exchange.replies.push(Reply::default());
@@ -108,7 +121,8 @@ impl StdioWire {
     /// Sends several lines at once and gives an exchange for each; answers are matched by id.
     pub async fn together(&mut self, lines: &[Vec<u8>]) -> Vec<Exchange> {
         let started = Instant::now();
-        let deadline = started + self.limits.answer;
+        let limit = self.patience();
+        let deadline = started + limit;
         let ids: Vec<_> = lines
             .iter()
             .map(|line| {
@@ -124,7 +138,7 @@ impl StdioWire {
         while exchanges.iter().any(|exchange| exchange.replies.is_empty()) {
             let (mut reply, mut received) = (Reply::default(), Vec::new());
             if let Err(fault) = self.response(deadline, &mut reply, &mut received).await {
-                let fault = self.explain(fault, self.limits.answer, true).await;
+                let fault = self.explain(fault, limit, true).await;
                 for exchange in exchanges
                     .iter_mut()
                     .filter(|exchange| exchange.replies.is_empty())
@@ -132,6 +146,7 @@ impl StdioWire {
                     exchange.received.extend_from_slice(&received);
                     exchange.fault.clone_from(&fault);
                 }
+                lines.iter().for_each(|line| self.give_up(line));
                 break;
             }
             let id = reply.message.as_ref().and_then(RequestId::of_message);
@@ -153,7 +168,8 @@ impl StdioWire {
     /// Writes pieces as they stand, with the pauses between them, and reads this many responses.
     pub async fn raw(&mut self, pieces: &[Piece], answers: usize) -> Exchange {
         let started = Instant::now();
-        let deadline = started + self.limits.answer;
+        let limit = self.patience();
+        let deadline = started + limit;
         let mut exchange = Exchange::default();
         for piece in pieces {
             match (piece, &mut self.input) {
@@ -173,7 +189,7 @@ impl StdioWire {
         while exchange.replies.len() < answers {
             let mut reply = Reply::default();
             if let Err(fault) = self.response(deadline, &mut reply, &mut exchange.received).await {
-                exchange.fault = self.explain(fault, self.limits.answer, true).await;
+                exchange.fault = self.explain(fault, limit, true).await;
                 break;
             }
             exchange.replies.push(reply);
@@ -250,6 +266,7 @@ impl StdioWire {
             if received.len() + line.len() > MAX_ANSWER {
                 return Err(crate::http::Malformed::TooLarge.into());
             }
+            self.has_spoken = true;
             received.extend_from_slice(&line);
             received.push(b'\n');
             let Ok(value) = serde_json::from_slice::<Value>(&line) else {
@@ -257,6 +274,9 @@ impl StdioWire {
                     String::from_utf8_lossy(&line).chars().take(200).collect(),
                 ));
             };
+            if self.is_given_up(&value) {
+                continue;
+            }
             if message::is_response(&value) || !value.is_object() {
                 reply.message = Some(value);
                 reply.body = line;
@@ -268,6 +288,28 @@ impl StdioWire {
             }
             reply.earlier.push(value);
         }
+    }
+
+    /// How long the next answer may take.
+    fn patience(&self) -> Duration {
+        if self.has_spoken {
+            self.limits.answer
+        } else {
+            self.limits.answer * START
+        }
+    }
+
+    fn give_up(&mut self, line: &[u8]) {
+        let message = serde_json::from_slice::<Value>(line).ok();
+        self.given_up
+            .extend(message.as_ref().and_then(RequestId::of_message));
+    }
+
+    /// Whether this answers a request that is not waited for any more; it does so once.
+    fn is_given_up(&mut self, message: &Value) -> bool {
+        let id = RequestId::of_message(message).filter(|_| message::is_response(message));
+        let place = id.and_then(|id| self.given_up.iter().position(|given_up| *given_up == id));
+        place.map(|place| self.given_up.swap_remove(place)).is_some()
     }
 
     /// Fills in what only the caller knows; silence is no fault where no answer is due.
@@ -332,5 +374,44 @@ async fn keep_last(mut pipe: impl AsyncRead + Unpin, kept: Arc<Mutex<Vec<u8>>>) 
             let surplus = kept.len().saturating_sub(MAX_STDERR);
             kept.drain(..surplus);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PING: &[u8] = br#"{"jsonrpc":"2.0","id":"a","method":"ping"}"#;
+    const NEXT: &[u8] = br#"{"jsonrpc":"2.0","id":"b","method":"ping"}"#;
+
+    /// A server whose life is a shell script; its answers may take a second.
+    fn server(script: &str) -> StdioWire {
+        let command = Command {
+            program: "sh".to_owned(),
+            arguments: vec!["-c".to_owned(), script.to_owned()],
+        };
+        StdioWire::spawn(&command, Limits::scaled(0.1)).unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_process_that_was_just_started_has_more_time() {
+        let mut wire =
+            server(r#"sleep 1.5; read line; echo '{"jsonrpc":"2.0","id":"a","result":{}}'; sleep 9"#);
+        let exchange = wire.exchange(PING, true).await;
+        assert!(exchange.message().is_some(), "{exchange:?}");
+        let exchange = wire.exchange(NEXT, true).await;
+        assert_eq!(exchange.fault, Some(Fault::Silent(Duration::from_secs(1))));
+    }
+
+    #[tokio::test]
+    async fn an_answer_that_comes_too_late_is_not_taken_for_the_next() {
+        let mut wire = server(
+            r#"echo '{"jsonrpc":"2.0","method":"notifications/message"}'; read line; read line
+            echo '{"jsonrpc":"2.0","id":"a","result":{}}'; echo '{"jsonrpc":"2.0","id":"b","result":{}}'; sleep 9"#,
+        );
+        let exchange = wire.exchange(PING, true).await;
+        assert!(matches!(exchange.fault, Some(Fault::Silent(_))), "{exchange:?}");
+        let exchange = wire.exchange(NEXT, true).await;
+        assert_eq!(exchange.message().map(|answer| &answer["id"]), Some(&"b".into()));
     }
 }
