@@ -32,9 +32,14 @@ impl Log {
         &self.kept
     }
 
-    /// How many there was no room for.
-    pub const fn left_out(&self) -> usize {
-        self.left_out
+    /// What a reader must know of it: that it is not whole.
+    pub fn note(&self) -> Option<String> {
+        (self.left_out > 0).then(|| {
+            format!(
+                "{} exchanges were too large to be kept: the checks that look back at all that was said did not see them",
+                self.left_out
+            )
+        })
     }
 }
 
@@ -60,6 +65,10 @@ mod tests {
         }
         let kept: Vec<usize> = log.kept().iter().map(|kept| kept.received.len()).collect();
         assert_eq!(kept, [20 << 20, 1 << 20]);
-        assert_eq!(log.left_out(), 1);
+        assert!(
+            log.note()
+                .is_some_and(|note| note.starts_with("1 exchanges were too large"))
+        );
+        assert_eq!(Log::default().note(), None);
     }
 }

@@ -216,6 +216,7 @@ pub async fn run(
                 .results
                 .extend(run_all(&shared, &now, jobs, options, end, &mut told).await);
         }
+        report.notes.extend(shared.log.borrow().note());
         let idle = std::mem::take(&mut *shared.idle.borrow_mut());
         for client in idle {
             client.close().await;

@@ -1,7 +1,7 @@
 //! Nothing that a server sends fills the memory.
 
 use crate::run::{File, finish, run};
-use crate::server::{answer, request, serve};
+use crate::server::{answer, mcp, request, serve};
 use std::io::{BufReader, Write as _};
 #[cfg(target_os = "linux")]
 use std::process::Stdio;
@@ -77,6 +77,18 @@ fn a_check_of_a_server_without_end_stays_small() {
     shell.stdout(Stdio::piped()).stderr(Stdio::piped());
     let ran = finish(shell.spawn().unwrap());
     ran.ended(1, "more than 8388608 bytes");
+}
+
+#[test]
+fn a_report_says_what_was_too_large_to_look_back_at() {
+    let url = mcp(|message| {
+        let large = "x".repeat(3 << 20);
+        serde_json::json!({"jsonrpc": "2.0", "id": message["id"], "result": {"x": large}})
+    });
+    let ran = run(&["check", &url, "--only", "jsonrpc/null-id"]);
+    assert!(!ran.stdout.contains("too large to be kept"), "{}", ran.stdout);
+    let ran = run(&["check", &url, "--only", "jsonrpc"]);
+    ran.ended(1, "exchanges were too large to be kept");
 }
 
 /// A server that answers `initialize` if it `opens`, and nothing else.
