@@ -10,6 +10,7 @@ use mcp_hil_harness::access::Access;
 use mcp_hil_harness::client::{Client, ClientError, Exchange, Limits, Watch, Wire, compose};
 use mcp_hil_harness::fault::Fault;
 use mcp_hil_harness::http::{Answer, Piece, Request};
+use mcp_hil_harness::message;
 use mcp_hil_harness::revision::{Era, Revision};
 use mcp_hil_harness::target::{Endpoint, Target};
 use serde_json::{Value, json};
@@ -310,6 +311,10 @@ impl Lab {
     /// # Errors
     /// [`Stop::Unreachable`].
     pub async fn send(&mut self, message: &Value) -> Result<Exchange, Stop> {
+        let asks = message.get("id").is_some() && message::method(message).is_some();
+        if asks && !is_well_formed(message) && matches!(self.shared.target, Target::Stdio(_)) {
+            return self.send_bytes(message.to_string().as_bytes(), true).await;
+        }
         let exchange = self.client().await?.send(message).await;
         self.saw(exchange)
     }
@@ -321,11 +326,15 @@ impl Lab {
     /// [`Stop::Unreachable`].
     pub async fn send_bytes(&mut self, body: &[u8], wants_answer: bool) -> Result<Exchange, Stop> {
         let message = serde_json::from_slice::<Value>(body).ok();
+        let next = self.request(self.harmless(), Value::Null);
         let client = self.client().await?;
         let exchange = match &mut client.wire {
             Wire::Http(wire) => {
                 let request = compose::post(wire.endpoint(), &client.dress, message.as_ref(), body.to_vec());
                 wire.exchange(&request).await
+            }
+            Wire::Stdio(wire) if wants_answer && !message.as_ref().is_some_and(is_well_formed) => {
+                wire.exchange_before(body, &next).await
             }
             Wire::Stdio(wire) => wire.exchange(body, wants_answer).await,
         };
@@ -505,6 +514,16 @@ fn describe(exchange: &Exchange) -> String {
         .as_ref()
         .map(ToString::to_string)
         .unwrap_or_default()
+}
+
+/// Whether a message is a request or a notification by its members, whatever its method and its parameters say.
+fn is_well_formed(message: &Value) -> bool {
+    let has_id = match message.get("id") {
+        None => true,
+        Some(id) => id.is_string() || id.is_i64() || id.is_u64(),
+    };
+    let has_params = message.get("params").is_none_or(Value::is_object);
+    message["jsonrpc"] == "2.0" && message["method"].is_string() && has_id && has_params
 }
 
 async fn open(shared: &Shared, limits: Limits) -> Result<Client, Stop> {

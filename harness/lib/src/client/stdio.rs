@@ -27,6 +27,9 @@ const MAX_AHEAD: usize = 1;
 /// load first.
 const START: u32 = 3;
 
+/// How many times as long as a short while, and as the answer to the request behind it took, an answer is waited for.
+const GRACE: u32 = 4;
+
 /// A running server.
 #[derive(Debug)]
 pub struct StdioWire {
@@ -108,6 +111,41 @@ impl StdioWire {
         }
         if exchange.fault.is_none() && exchange.replies.is_empty() {
             exchange.replies.push(Reply::default());
+        }
+        exchange.time = started.elapsed();
+        exchange.cut()
+    }
+
+    /// Sends a line that is no request, and where nothing comes of it soon, `request` behind it. A server that answers that,
+    /// and for a while more not the line, passes the line over: who waits longer learns no more.
+    pub async fn exchange_before(&mut self, line: &[u8], request: &Value) -> Exchange {
+        let started = Instant::now();
+        let limit = self.patience();
+        let mut exchange = self.send(line, started + limit).await;
+        let mut reply = Reply::default();
+        let soon = started + self.limits.quiet;
+        let mut came = self.response(soon, &mut reply, &mut exchange.received).await;
+        if matches!(came, Err(Fault::Silent(_))) {
+            let asked = Instant::now();
+            let bytes = request.to_string().into_bytes();
+            exchange.sent.extend(self.write(bytes, started + limit).await);
+            came = self
+                .response(started + limit, &mut reply, &mut exchange.received)
+                .await;
+            let id = RequestId::of_message(request);
+            let is_theirs = reply.message.as_ref().map(RequestId::of_message) == Some(id);
+            if came.is_ok() && is_theirs {
+                let while_more = GRACE * self.limits.quiet.max(asked.elapsed());
+                let until = (Instant::now() + while_more).min(started + limit);
+                reply = Reply::default();
+                came = self.response(until, &mut reply, &mut exchange.received).await;
+            } else {
+                self.give_up(request.to_string().as_bytes());
+            }
+        }
+        match came {
+            Ok(()) => exchange.replies.push(reply),
+            Err(fault) => exchange.fault = self.explain(fault, started.elapsed(), true).await,
         }
         exchange.time = started.elapsed();
         exchange.cut()
@@ -413,5 +451,28 @@ mod tests {
         assert!(matches!(exchange.fault, Some(Fault::Silent(_))), "{exchange:?}");
         let exchange = wire.exchange(NEXT, true).await;
         assert_eq!(exchange.message().map(|answer| &answer["id"]), Some(&"b".into()));
+    }
+
+    #[tokio::test]
+    async fn a_line_is_passed_over_when_the_request_behind_it_is_answered() {
+        let next: Value = serde_json::from_slice(NEXT).unwrap();
+        let mut wire = server(
+            r#"echo '{"jsonrpc":"2.0","method":"notifications/message"}'; read line; read line
+            echo '{"jsonrpc":"2.0","id":"b","result":{}}'; sleep 9"#,
+        );
+        let exchange = wire.exchange_before(b"not JSON", &next).await;
+        assert!(matches!(exchange.fault, Some(Fault::Silent(after)) if after < Duration::from_secs(1)));
+        assert!(exchange.sent.starts_with(b"not JSON\n{"));
+    }
+
+    #[tokio::test]
+    async fn an_answer_to_a_line_that_comes_behind_that_to_the_next_is_its_answer() {
+        let next: Value = serde_json::from_slice(NEXT).unwrap();
+        let mut wire = server(
+            r#"read line; read line; echo '{"jsonrpc":"2.0","id":"b","result":{}}'
+            echo '{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"no JSON"}}'; sleep 9"#,
+        );
+        let exchange = wire.exchange_before(b"not JSON", &next).await;
+        assert_eq!(exchange.message().unwrap()["error"]["code"], -32700);
     }
 }
