@@ -52,13 +52,12 @@ pub async fn survey(
     for exchange in offer.opened.iter().chain(&offer.pages) {
         log.add(exchange);
     }
-    let idle = match trouble {
-        None => vec![client],
-        // a late answer would be taken for another
-        Some(_) => {
-            client.close().await;
-            Vec::new()
-        }
+    // over standard streams a late answer would be taken for another
+    let idle = if trouble.is_some() && matches!(target, Target::Stdio(_)) {
+        client.close().await;
+        Vec::new()
+    } else {
+        vec![client]
     };
     let shared = Shared {
         target: target.clone(),
