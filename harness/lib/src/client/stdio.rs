@@ -145,7 +145,10 @@ impl StdioWire {
         }
         match came {
             Ok(()) => exchange.replies.push(reply),
-            Err(fault) => exchange.fault = self.explain(fault, started.elapsed(), true).await,
+            Err(fault) => {
+                exchange.fault = self.explain(fault, started.elapsed(), true).await;
+                self.give_up(line);
+            }
         }
         exchange.time = started.elapsed();
         exchange.cut()
@@ -474,5 +477,22 @@ mod tests {
         );
         let exchange = wire.exchange_before(b"not JSON", &next).await;
         assert_eq!(exchange.message().unwrap()["error"]["code"], -32700);
+    }
+
+    #[tokio::test]
+    async fn an_answer_to_a_line_that_was_taken_for_passed_over_is_not_that_to_a_later_one() {
+        let next: Value = serde_json::from_slice(NEXT).unwrap();
+        let mut wire = server(
+            r#"read line; read line; echo '{"jsonrpc":"2.0","id":"b","result":{}}'; read line
+            echo '{"jsonrpc":"2.0","id":"a","error":{"code":-32600,"message":"late"}}'
+            echo '{"jsonrpc":"2.0","id":"c","result":{}}'; sleep 9"#,
+        );
+        let exchange = wire
+            .exchange_before(br#"{"id":"a","method":"ping"}"#, &next)
+            .await;
+        assert!(matches!(exchange.fault, Some(Fault::Silent(_))), "{exchange:?}");
+        let later = br#"{"jsonrpc":"2.0","id":"c","method":"ping"}"#;
+        let exchange = wire.exchange(later, true).await;
+        assert_eq!(exchange.message().map(|answer| &answer["id"]), Some(&"c".into()));
     }
 }
