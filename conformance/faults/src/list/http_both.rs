@@ -209,18 +209,6 @@ pub(super) const FAULTS: &[Fault] = &[
             reply.status = 500;
         }
     }),
-    must(
-        "stream-with-two-responses",
-        BOTH,
-        "jsonrpc-2.0/one-response",
-        "sends the response twice in each stream",
-    )
-    .reply(|ask, reply| {
-        as_stream(ask, reply);
-        if reply.is_event_stream() {
-            reply.body = reply.body.repeat(2);
-        }
-    }),
     should(
         "stream-goes-on",
         LEGACY,
@@ -235,49 +223,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "sends a notification after the response of a stream",
     )
     .reply(goes_on),
-    must(
-        "stream-with-version-1",
-        BOTH,
-        "both/base/told-messages-well-formed",
-        "puts a notification of JSON-RPC 1.0 ahead of each response",
-    )
-    .reply(|ask, reply| {
-        told_first(
-            ask,
-            reply,
-            r#"{"jsonrpc":"1.0","method":"notifications/message"}"#,
-        )
-    }),
-    must(
-        "stream-with-no-method",
-        BOTH,
-        "both/base/told-messages-well-formed",
-        "puts a message without a method ahead of each response",
-    )
-    .reply(|ask, reply| told_first(ask, reply, r#"{"jsonrpc":"2.0","params":{}}"#)),
-    must(
-        "stream-with-array-params",
-        BOTH,
-        "both/base/told-messages-well-formed",
-        "puts a notification with an array of params ahead of each response",
-    )
-    .reply(|ask, reply| {
-        told_first(
-            ask,
-            reply,
-            r#"{"jsonrpc":"2.0","method":"notifications/message","params":[]}"#,
-        );
-    }),
 ];
-
-/// A stream with a message ahead of its response.
-fn told_first(ask: &Ask, reply: &mut Reply, told: &str) {
-    as_stream(ask, reply);
-    if reply.is_event_stream() {
-        let response = String::from_utf8_lossy(&reply.body);
-        reply.body = format!("data: {told}\n\n{response}").into_bytes();
-    }
-}
 
 /// A stream with a message behind its response.
 fn goes_on(ask: &Ask, reply: &mut Reply) {

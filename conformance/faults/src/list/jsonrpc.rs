@@ -1,6 +1,6 @@
 //! JSON-RPC 2.0.
 
-use super::{recode, remove, served, served_as};
+use super::{as_stream, recode, remove, served, served_as};
 use crate::ask::Ask;
 use crate::fault::{BOTH, Fault, LEGACY, MODERN, must, must_not, should};
 use crate::reply::{Framing, Reply};
@@ -512,7 +512,61 @@ pub(super) const FAULTS: &[Fault] = &[
         (ask.is_request() && ask.json()["jsonrpc"] == "2.0" && !begins)
             .then(|| Reply::error(400, &ask.id(), -32600, "jsonrpc must come first"))
     }),
+    must(
+        "stream-with-two-responses",
+        BOTH,
+        "jsonrpc-2.0/one-response",
+        "sends the response twice in each stream",
+    )
+    .reply(|ask, reply| {
+        as_stream(ask, reply);
+        if reply.is_event_stream() {
+            reply.body = reply.body.repeat(2);
+        }
+    }),
+    must(
+        "stream-with-version-1",
+        BOTH,
+        "both/base/told-messages-well-formed",
+        "puts a notification of JSON-RPC 1.0 ahead of each response",
+    )
+    .reply(|ask, reply| {
+        told_first(
+            ask,
+            reply,
+            r#"{"jsonrpc":"1.0","method":"notifications/message"}"#,
+        )
+    }),
+    must(
+        "stream-with-no-method",
+        BOTH,
+        "both/base/told-messages-well-formed",
+        "puts a message without a method ahead of each response",
+    )
+    .reply(|ask, reply| told_first(ask, reply, r#"{"jsonrpc":"2.0","params":{}}"#)),
+    must(
+        "stream-with-array-params",
+        BOTH,
+        "both/base/told-messages-well-formed",
+        "puts a notification with an array of params ahead of each response",
+    )
+    .reply(|ask, reply| {
+        told_first(
+            ask,
+            reply,
+            r#"{"jsonrpc":"2.0","method":"notifications/message","params":[]}"#,
+        );
+    }),
 ];
+
+/// A stream with a message ahead of its response.
+fn told_first(ask: &Ask, reply: &mut Reply, told: &str) {
+    as_stream(ask, reply);
+    if reply.is_event_stream() {
+        let response = String::from_utf8_lossy(&reply.body);
+        reply.body = format!("data: {told}\n\n{response}").into_bytes();
+    }
+}
 
 fn bad_json(ask: &Ask) -> bool {
     (ask.method == "POST" || ask.is_stdio())

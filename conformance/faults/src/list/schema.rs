@@ -1,11 +1,18 @@
 //! Schemas, and the shapes of what is listed.
 
-use super::{call, first_tool, key, result, result_of, tools};
+use super::{call, first_tool, key, result, result_of, tools, with_pattern};
 use crate::ask::Ask;
 use crate::fault::{BOTH, Fault, LEGACY, MODERN, must, should};
 use serde_json::{Value, json};
 
 pub(super) const FAULTS: &[Fault] = &[
+    must(
+        "pattern-ignored",
+        BOTH,
+        "both/tools/enum-and-bounds-enforced",
+        "calls a tool with a text that its pattern does not match",
+    )
+    .say(with_pattern),
     must(
         "reference-to-nowhere",
         BOTH,

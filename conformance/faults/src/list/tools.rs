@@ -1,19 +1,12 @@
 //! Listing and calling tools.
 
-use super::{call, first_tool, recode, remove, result, result_of, served, tools, with_pattern};
+use super::{call, first_tool, recode, remove, result, result_of, served, tools};
 use crate::ask::Ask;
 use crate::fault::{BOTH, Fault, LEGACY, MODERN, must, must_not, should, should_not};
 use crate::reply::{Framing, Reply};
 use serde_json::{Value, json};
 
 pub(super) const FAULTS: &[Fault] = &[
-    must(
-        "pattern-ignored",
-        BOTH,
-        "both/tools/enum-and-bounds-enforced",
-        "calls a tool with a text that its pattern does not match",
-    )
-    .say(with_pattern),
     must(
         "tools-not-declared",
         LEGACY,
