@@ -4,12 +4,12 @@ use crate::check::{Check, Over};
 use crate::checks;
 use crate::lab::{Lab, Shared, Stop};
 use crate::only::Only;
-use crate::survey::{judge_unopened, survey};
+use crate::survey::{is_no_message, judge_unopened, survey};
 use crate::uncalled::Uncalled;
 use crate::verdict::{Judged, Report, Verdict};
 use futures_util::StreamExt as _;
 use futures_util::stream;
-use mcp_hil_harness::client::{ClientError, Limits, Probe, probe};
+use mcp_hil_harness::client::{Limits, Probe, probe};
 use mcp_hil_harness::fault::seconds;
 use mcp_hil_harness::revision::Revision;
 use mcp_hil_harness::shown;
@@ -244,11 +244,11 @@ async fn judge_unplaced(
         Probe::Unreachable(_) | Probe::HttpSse => return Err(RunError::Unreachable(told)),
     };
     let mut results = Vec::new();
-    if error.exchange().first_status().is_some() {
+    if error.exchange().first_status().is_some() || is_no_message(error) {
         for revision in GRADED {
             let (shared, trouble) = survey(target, revision, limits, options).await?;
-            if let Some(error) = trouble.filter(ClientError::is_broken_answer) {
-                results.extend(judge_unopened(shared, &error, options).await);
+            if let Some(trouble) = trouble.filter(|trouble| trouble.answers) {
+                results.extend(judge_unopened(shared, &trouble.error, options).await);
             }
         }
     }

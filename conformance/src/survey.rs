@@ -7,13 +7,36 @@ use crate::log::Log;
 use crate::offer::Offer;
 use crate::run::{Options, RunError, judge, judged};
 use crate::verdict::{Judged, Verdict};
-use mcp_hil_harness::client::{Client, ClientError, Limits};
+use mcp_hil_harness::client::{Client, ClientError, Limits, Wire};
+use mcp_hil_harness::fault::Fault;
 use mcp_hil_harness::revision::{Era, Revision};
 use mcp_hil_harness::target::Target;
 use serde_json::{Value, json};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
+
+/// Why a server could not be opened.
+#[derive(Debug)]
+pub struct Trouble {
+    /// What came of it.
+    pub error: ClientError,
+    /// Something was there that answers, and breaks the protocol.
+    pub answers: bool,
+}
+
+/// Whether what wrote a line that is no message writes an answer on a later one.
+async fn answers_later(client: &mut Client, error: &ClientError) -> bool {
+    match &mut client.wire {
+        Wire::Stdio(wire) if is_no_message(error) => wire.answers_later().await,
+        _ => false,
+    }
+}
+
+/// Whether the opening broke at a line that is no message: that says nothing of the answer.
+pub fn is_no_message(error: &ClientError) -> bool {
+    matches!(error.exchange().fault, Some(Fault::NotAMessage(_)))
+}
 
 /// Finds out what the server offers in a revision, and why it could not be opened if so. What it does wrong here is judged
 /// by checks of their own.
@@ -25,7 +48,7 @@ pub async fn survey(
     revision: Revision,
     limits: Limits,
     options: &Options,
-) -> Result<(Shared, Option<ClientError>), RunError> {
+) -> Result<(Shared, Option<Trouble>), RunError> {
     let unreachable = |reason: String| RunError::Unreachable(reason);
     let mut client =
         Client::open(target, revision, limits).map_err(|fault| unreachable(fault.to_string()))?;
@@ -46,6 +69,13 @@ pub async fn survey(
         Ok((opening, exchanges)) => (opening, exchanges, None),
         Err(error) if error.is_unreachable() => return Err(unreachable(error.to_string())),
         Err(error) => (Value::Null, vec![error.exchange().clone()], Some(error)),
+    };
+    let trouble = match trouble {
+        Some(error) => Some(Trouble {
+            answers: error.is_broken_answer() || answers_later(&mut client, &error).await,
+            error,
+        }),
+        None => None,
     };
     let offer = Offer::ask(&mut client, opening, exchanges).await;
     let mut log = Log::default();
@@ -96,7 +126,7 @@ pub async fn judge_unopened(shared: Shared, error: &ClientError, options: &Optio
                 Duration::ZERO,
             )
         };
-        if check.name == opening {
+        if check.name == opening && !is_no_message(error) {
             results.push(failed(&shared, check, error));
         } else if options.only.chooses(check, revision) && !check.is_once() {
             let looked = match check.looks_back {

@@ -15,6 +15,7 @@ use mcp_hil_conformance::verdict::Verdict;
 use mcp_hil_conformance::{checks, report as shown, text};
 use mcp_hil_harness::client::Limits;
 use mcp_hil_harness::discover::interfaces;
+use mcp_hil_harness::repeat::quote;
 use mcp_hil_harness::report::{self, Report};
 use mcp_hil_harness::target::Target;
 use std::io::IsTerminal as _;
@@ -153,25 +154,21 @@ fn next(
     baseline: Option<&Path>,
 ) -> Vec<String> {
     let mut next = Vec::new();
-    let quoted = if target.contains(' ') {
-        format!("'{target}'")
-    } else {
-        target.to_owned()
-    };
+    let target = quote(target);
     if let Some(first) = report.found().first() {
         if !is_verbose {
             next.push(format!(
-                "Bytes and a line that repeats it:  mcp-hil check {quoted} --only {} -v",
+                "Bytes and a line that repeats it:  mcp-hil check {target} --only {} -v",
                 first.id
             ));
         }
         if html.is_none() {
             next.push(format!(
-                "Everything, to click through:      mcp-hil check {quoted} --html report.html"
+                "Everything, to click through:      mcp-hil check {target} --html report.html"
             ));
         }
         if baseline.is_none() {
-            next.push(format!("Accept what is known:              mcp-hil check {quoted} --baseline known.toml --update-baseline"));
+            next.push(format!("Accept what is known:              mcp-hil check {target} --baseline known.toml --update-baseline"));
         }
     }
     if let Some(html) = html.as_ref().filter(|html| *html != Path::new("-")) {

@@ -169,7 +169,7 @@ fn printf(bytes: &[u8]) -> Option<String> {
 }
 
 /// Quotes a word for a POSIX shell.
-fn quote(word: &str) -> String {
+pub fn quote(word: &str) -> String {
     let safe = |c: char| c.is_ascii_alphanumeric() || "-_./:@=+,".contains(c);
     if !word.is_empty() && word.chars().all(safe) {
         word.to_owned()

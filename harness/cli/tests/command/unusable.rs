@@ -138,3 +138,27 @@ fn a_refusal_is_no_verdict_whatever_else_it_breaks() {
     check(coded).ended(3, "the body is in a content coding, \"gzip\"");
     check(answer("", "text/html", b"<p>")).ended(3, "try: a web page answers there");
 }
+
+#[test]
+fn a_banner_before_the_first_message_fails() {
+    let reference = format!("{} reference --stdio", env!("CARGO_BIN_EXE_mcp-hil"));
+    let ran = run(&[
+        "check",
+        &format!("stdio:sh -c 'echo Welcome; exec {reference}'"),
+        "--color",
+        "never",
+        "-v",
+    ]);
+    ran.ended(1, "a line is no message: \"Welcome\"");
+    ran.ended(1, "MUST NOT both/stdio/stdout-only-messages");
+    ran.ended(1, r"check 'stdio:sh -c '\''echo Welcome; exec");
+    assert!(!ran.stdout.contains("pass  "), "{}", ran.stdout);
+    // what never answers is no server
+    run(&[
+        "check",
+        "stdio:sh -c 'echo Welcome; exec cat >/dev/null'",
+        "--deadline-factor",
+        "0.1",
+    ])
+    .ended(3, "no MCP server");
+}

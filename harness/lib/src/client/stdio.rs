@@ -154,6 +154,24 @@ impl StdioWire {
         exchange.cut()
     }
 
+    /// After a line that is no message: whether a response comes on a later one, so that what wrote it is a server.
+    pub async fn answers_later(&mut self) -> bool {
+        let deadline = Instant::now() + self.patience();
+        self.given_up.clear();
+        loop {
+            let (mut reply, mut received) = (Reply::default(), Vec::new());
+            match self.response(deadline, &mut reply, &mut received).await {
+                Ok(()) => {
+                    return reply
+                        .message
+                        .is_some_and(|message| message.get("jsonrpc").is_some());
+                }
+                Err(Fault::NotAMessage(_)) => {}
+                Err(_) => return false,
+            }
+        }
+    }
+
     /// Sends a line to which no answer is due, and waits for none.
     pub async fn notify(&mut self, line: &[u8]) -> Exchange {
         self.send(line, Instant::now() + self.limits.answer).await
