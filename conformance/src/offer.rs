@@ -9,6 +9,9 @@ use std::collections::HashSet;
 /// Most pages of a list that are read.
 pub const MAX_PAGES: usize = 100;
 
+/// A list that was not at its end after so many bytes is read no further: no client could use more.
+const MAX_LIST: usize = 32 << 20;
+
 /// A tool as the server lists it.
 #[derive(Clone, Debug)]
 pub struct Tool {
@@ -86,11 +89,18 @@ impl Offer {
     async fn walk(&mut self, client: &mut Client) {
         let mut cursors = HashSet::new();
         let mut params = json!({});
+        let mut bytes = 0;
         for page in 1..=MAX_PAGES {
+            if bytes > MAX_LIST {
+                let read = page - 1;
+                return self.list_trouble =
+                    Some(format!("the list has no end after {bytes} bytes on {read} pages"));
+            }
             let mut request = json!({"jsonrpc": "2.0", "id": format!("offer-{page}"), "method": "tools/list", "params": params});
             client.dress.add_meta(&mut request);
             let exchange = client.send(&request).await;
             let read = expect::result(&exchange).cloned();
+            bytes += exchange.received.len();
             self.pages.push(exchange);
             let result = match read {
                 Ok(result) => result,
